@@ -2,12 +2,11 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
-#include "edit/levenshtein/targets.hpp"
+#include "edit/levenshtein/workspace.hpp"
 #include "plugin/function.hpp"
 #include "words/porter.hpp"
 #include "core/interrupt.hpp"
 #include "core/signals.hpp"
-#include "unicode/decode.hpp"
 
 #include <atomic>
 #include <chrono>

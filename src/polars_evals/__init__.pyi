@@ -36,9 +36,9 @@ from polars_evals.suite.signature import signatures as signatures
 from polars_evals.suite.suggest import Suggestion as Suggestion
 from polars_evals.suite.suggest import suggest as suggest
 from polars_evals.suite.suite import Suite as Suite
-from polars_evals.traces.check import check_traces as check_traces
 from polars_evals.traces.dataset import unmatched_items as unmatched_items
 from polars_evals.traces.dataset import with_expected as with_expected
 from polars_evals.traces.rows import conversations as conversations
+from polars_evals.traces.scan import check_traces as check_traces
 from polars_evals.traces.scan import detect_traces as detect_traces
 from polars_evals.traces.scan import scan_traces as scan_traces

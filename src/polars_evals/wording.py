@@ -54,9 +54,9 @@ def shown(value: object) -> str:
     return SHORT.repr(value)
 
 
-def without_query(told: str) -> str:
+def without_query(message: str) -> str:
     """Leave out what Polars appends to an error: the expression and the plan, which help nobody here."""
-    return _QUERY.split(told, maxsplit=1)[0].strip()
+    return _QUERY.split(message, maxsplit=1)[0].strip()
 
 
 def listed(things: Collection[object], limit: int = 5) -> str:

@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 from sklearn import metrics as sklearn
 
 import polars_evals as pe
-from polars_evals.drift.inference.corrections import adjust_sides, correct, shrink
+from polars_evals.drift.inference.corrections import adjust_sides, correct_judge, shrink
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 SIDES: dict[str, Any] = {"version": "model", "baseline": "v1"}
@@ -197,7 +197,7 @@ def test_labels_correct_a_judge() -> None:
 def test_with_all_labels_the_truth_is_what_people_say() -> None:
     rng = np.random.default_rng(2)
     scores, truth = (tuple(rng.random(100) for _ in range(2)) for _ in range(2))
-    one = correct(scores, truth, (np.ones(100), np.ones(100)), paired=True, alpha=0.05)  # type: ignore[arg-type]
+    one = correct_judge(scores, truth, (np.ones(100), np.ones(100)), paired=True, alpha=0.05)  # type: ignore[arg-type]
     assert np.mean(one.candidate - one.baseline) == pytest.approx(np.mean(truth[1] - truth[0]))
     assert one.people[0] == pytest.approx(np.mean(truth[1] - truth[0]))
 

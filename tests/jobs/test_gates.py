@@ -185,7 +185,7 @@ def test_a_kind_of_gate_that_does_not_judge_cannot_be_made() -> None:
 
 def test_a_gate_that_judged_nothing_fails() -> None:
     class Idle(MinPassRate, rule="idle"):
-        def judge(self, seen: GateInput) -> Findings:
+        def evaluate(self, seen: GateInput) -> Findings:
             return Findings(0)
 
     Gate.kinds.pop("idle")

@@ -343,8 +343,8 @@ def test_maintenance(tmp_path: Path) -> None:
 
 
 def test_the_history_does_not_grow_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("polars_evals.jobs.history.KEPT", 3)
-    monkeypatch.setattr("polars_evals.jobs.history.SPARE", 2)
+    monkeypatch.setattr("polars_evals.jobs.history.RUNS_KEPT", 3)
+    monkeypatch.setattr("polars_evals.jobs.history.RUNS_SPARE", 2)
     job = make_job(tmp_path)
     deliver(traces(range(3)), tmp_path / "traces/a.parquet", 1)
     for _ in range(7):

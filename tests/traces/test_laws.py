@@ -12,7 +12,8 @@ import polars as pl
 import pytest
 
 import polars_evals as pe
-from polars_evals.traces import content, trace_files
+from polars_evals.traces import content
+from polars_evals.traces.detect import choose_files
 from polars_evals.traces.read import read_records
 from tests.traces.helpers import digest
 
@@ -320,5 +321,8 @@ def test_only_the_tables_of_the_same_export_are_left_out(tmp_path: Path) -> None
     for name in names:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text('{"output": "a"}\n')
-    found = [Path(file).relative_to(tmp_path).as_posix() for file in trace_files(tmp_path)]
+    found = [
+        Path(file).relative_to(tmp_path).as_posix()
+        for file in choose_files(content.expand(tmp_path), None)[0]
+    ]
     assert sorted(found) == ["blob/observations/1.jsonl", "mine.jsonl", "team/answers.jsonl"]

@@ -234,3 +234,10 @@ def test_rows_without_an_expected_value_are_counted(tmp_path: Path) -> None:
     frame.write_parquet(tmp_path / "answers.parquet")
     warnings = pe.check_traces(str(tmp_path / "answers.parquet")).warnings
     assert warnings[0] == "1 of 2 rows has no expected value"
+
+
+@pytest.mark.parametrize("options", [{"keep": ["topic"]}, {"columns": {"output": "answer"}}])
+def test_named_columns_do_not_hide_that_no_file_can_be_read(tmp_path: Path, options: dict[str, Any]) -> None:
+    damaged = tmp_path / "e.parquet"
+    damaged.write_bytes(b"PAR1")
+    assert list(read_traces(damaged, **options).failed) == [str(damaged)]

@@ -148,7 +148,7 @@ def test_a_file_named_twice_is_read_once(spans: Path, monkeypatch: pytest.Monkey
 def test_traces_are_imported_when_they_are_used() -> None:
     code = "import sys, polars_evals as pe; assert 'polars_evals.traces' not in sys.modules; pe.scan_traces"
     subprocess.run([sys.executable, "-c", code], check=True)
-    assert set(traces.__all__) - {"Detection", "TraceCheck", "trace_files"} <= set(dir(pe))
+    assert set(traces.__all__) - {"Detection", "TraceCheck"} <= set(dir(pe))
     with pytest.raises(AttributeError, match="no attribute 'scan_trace'"):
         pe.scan_trace  # type: ignore[attr-defined]  # noqa: B018
 

@@ -98,10 +98,7 @@ codecs.register_error("polars-evals-plain", _plain)
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Turn what users can solve into a message and an exit code; anything else is a bug, and no verdict.
-
-    Where JSON is wanted, the error is also a JSON object on stdout.
-    """
+    """Turn what users can solve into a message and an exit code; anything else is a bug, and no verdict."""
     try:
         yield
     except BrokenPipeError:
@@ -165,10 +162,7 @@ def progress(description: str) -> Iterator[tuple[Callable[[int], None], Callable
 
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """Stop at once when asked to, also in the middle of a query, with the exit code of the signal.
-
-    Leaving at any point is safe: nothing counts before its commit.
-    """
+    """Stop at once when asked to, also in a query, which is safe: nothing counts before its commit."""
 
     def stop(number: signal.Signals) -> None:
         atomic.remove_temporary_folders()

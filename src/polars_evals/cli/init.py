@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ import polars as pl
 
 from polars_evals._errors import ConfigError
 from polars_evals.drift.slices import searchable
-from polars_evals.storage.objects import is_remote
+from polars_evals.jobs.ingest import relative
 from polars_evals.suite.files import to_toml, toml_value
 from polars_evals.suite.suggest import LOOKED_AT, suggest
 from polars_evals.traces.scan import read_traces
@@ -49,7 +48,8 @@ def write_files(
         raise ConfigError(f"{', '.join(taken)} already exists: choose another folder with --output")
     traces = _read(paths, folder, reading)
     suggestion = suggest(traces.head(LOOKED_AT))
-    suite = _suite_text(suggestion.suite.to_dict(), suggestion.reasons)
+    head = ["# The metrics, chosen from the data:", *(f"# - {one}" for one in suggestion.reasons), "", ""]
+    suite = "\n".join(head) + to_toml(suggestion.suite.to_dict())
     texts = [suite, _job_text(paths, folder, traces, reading)]
     folder.mkdir(parents=True, exist_ok=True)
     for file, text in zip(files, texts, strict=True):
@@ -65,7 +65,7 @@ def _read(paths: Sequence[str], folder: Path, reading: Mapping[str, Any]) -> pl.
     names = frame.collect_schema().names()
     canonical = ("trace_id", "model", "version", "item_id", "input", "expected", "ts")
     absent = [name for name in canonical if name not in names]
-    files = {file: file if is_remote(file) else _from(folder, file) for file in found.files}
+    files = {file: relative(file, folder) for file in found.files}
     frame = frame.with_columns(
         pl.col("source_file").replace(files),
         *(pl.lit(None, dtype=pl.String).alias(name) for name in absent),
@@ -78,13 +78,8 @@ def _read(paths: Sequence[str], folder: Path, reading: Mapping[str, Any]) -> pl.
     return frame
 
 
-def _suite_text(config: Mapping[str, Any], reasons: Sequence[str]) -> str:
-    head = ["# The metrics, chosen from the data:", *(f"# - {reason}" for reason in reasons), "", ""]
-    return "\n".join(head) + to_toml(config)
-
-
 def _job_text(paths: Sequence[str], folder: Path, traces: pl.LazyFrame, reading: Mapping[str, Any]) -> str:
-    located = [path if is_remote(path) else _from(folder, path) for path in paths]
+    located = [relative(path, folder) for path in paths]
     lines = [
         f"# Run it: polars-evals run {folder / JOB}",
         "# Paths are relative to this file.",
@@ -173,7 +168,3 @@ def _versions(traces: pl.LazyFrame) -> _Versions | None:
 
 def _any(traces: pl.LazyFrame, column: str) -> bool:
     return bool(traces.select(pl.col(column).is_not_null().any()).collect().item())
-
-
-def _from(folder: Path, path: str) -> str:
-    return Path(os.path.relpath(path, folder)).as_posix()

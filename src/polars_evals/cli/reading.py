@@ -90,7 +90,7 @@ def _score_on_cluster(source: Input, suite: Suite, output: str | Path, engine: s
         for file in files:
             if kind_of(file) != "parquet":
                 raise InputError(f"--engine {engine} reads Parquet files only, got {file!r}")
-        cluster.score_files(files, suite, Path(output), engine=engine)
+        cluster.score_parquet(files, suite, Path(output), engine=engine)
     except ModuleNotFoundError as error:
         raise ConfigError(f"{error}; pip install 'polars-evals[{engine}]'") from None
     except FileExistsError as error:

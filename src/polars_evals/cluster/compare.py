@@ -20,14 +20,15 @@ from polars_evals import drift
 from polars_evals.cluster.engines import engine_of
 from polars_evals.cluster.score import Engine, polars_type
 from polars_evals.drift import columns
-from polars_evals.drift.answers import ERROR, FINISH, OUTPUT
 from polars_evals.drift.slices import MOST_VALUES, may_be_searched
 from polars_evals.drift.spec import ComparisonSpec, aggregates_of, slice_expressions, with_slices
+from polars_evals.drift.unanswered import ERROR, FINISH, OUTPUT
 from polars_evals.suite.aggregate import Aggregate, stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from polars_evals.cluster.score import MapTables
     from polars_evals.drift import Comparison, Ranking
     from polars_evals.drift.spec import SpecOptions
 
@@ -61,7 +62,25 @@ def compare(data: Any, *, max_items: int = MAX_ITEMS, **options: Unpack[SpecOpti
     >>> cluster.compare(scored, version="model", baseline="v1", item="item_id").verdict  # doctest: +SKIP
     'no_change'
     """
-    return compare_on(engine_of(data), data, options, max_items)
+    engine, by = engine_of(data), options.get("by")
+    schema = _schema(engine, data)
+    table, names = with_slices(pl.LazyFrame(schema=schema), by)
+    spec = ComparisonSpec(**(options | {"by": names}))
+    spec.require_columns(table.collect_schema())
+    survey = _survey(engine, data, schema, spec.version, spec.metrics)
+    resolved = spec.resolve(table.collect_schema(), survey.versions)
+    survey.check_signatures(resolved.versions)
+    needed = [
+        *(name for name in resolved.needed(schema) if not name.endswith("_signature")),
+        *(root for one in slice_expressions(by) for root in one.meta.root_names()),
+    ]
+    if resolved.automatic:
+        needed += _searched(engine, data, may_be_searched(schema, {*needed}))
+    read = _read_by_aggregates(schema, resolved.aggregates)
+    rows = Rows(schema, spec.version, tuple(resolved.versions), spec.item, texts=OUTPUT in read)
+    scored, note = _collect(engine, data, needed, rows, count=survey.rows(rows.versions), max_items=max_items)
+    found = drift.compare(scored, **options)
+    return replace(found, notes=(*found.notes, *note))
 
 
 def rank(data: Any, *, max_items: int = MAX_ITEMS, **options: Any) -> Ranking:
@@ -82,33 +101,7 @@ def rank(data: Any, *, max_items: int = MAX_ITEMS, **options: Any) -> Ranking:
     >>> from polars_evals import cluster
     >>> cluster.rank(scored, version="model", item="item_id").summary  # doctest: +SKIP
     """
-    return rank_on(engine_of(data), data, options, max_items)
-
-
-def compare_on(engine: Engine[D], data: D, options: SpecOptions, max_items: int = MAX_ITEMS) -> Comparison:
-    """Compare data of an engine."""
-    schema, by = _schema(engine, data), options.get("by")
-    table, names = with_slices(pl.LazyFrame(schema=schema), by)
-    spec = ComparisonSpec(**(options | {"by": names}))
-    spec.require_columns(table.collect_schema())
-    survey = _survey(engine, data, schema, spec.version, spec.metrics)
-    resolved = spec.resolve(table.collect_schema(), survey.versions)
-    survey.check_signatures(resolved.versions)
-    needed = [
-        *(name for name in resolved.needed(schema) if not name.endswith("_signature")),
-        *(root for one in slice_expressions(by) for root in one.meta.root_names()),
-    ]
-    if resolved.automatic:
-        needed += _searched(engine, data, may_be_searched(schema, {*needed}))
-    read = _read_by_aggregates(schema, resolved.aggregates)
-    rows = Rows(schema, spec.version, tuple(resolved.versions), spec.item, texts=OUTPUT in read)
-    scored, note = _collect(engine, data, needed, rows, count=survey.rows(rows.versions), max_items=max_items)
-    found = drift.compare(scored, **options)
-    return replace(found, notes=(*found.notes, *note))
-
-
-def rank_on(engine: Engine[D], data: D, options: Mapping[str, Any], max_items: int = MAX_ITEMS) -> Ranking:
-    """Rank data of an engine."""
+    engine = engine_of(data)
     schema = _schema(engine, data)
     roles = {role: options[role] for role in ("version", "item", "cluster") if options.get(role) is not None}
     for role, name in roles.items():
@@ -199,12 +192,8 @@ def _survey(
         *(pl.col(one).cast(pl.String) for one in signed),
     ]
     made = pa.schema([(name, pa.string()) for name in ("version", *signed)] + [("len", pa.int64())])
-    counted = engine.map(
-        engine.select(data, list(dict.fromkeys([version, *signed]))),
-        partial(_count, keys=keys, schema=made),
-        made,
-    )
-    counts = _frame(engine.collect(counted), made)
+    count = partial(_count, keys=keys, schema=made)
+    counts = _gather(engine, engine.select(data, list(dict.fromkeys([version, *signed]))), count, made)
     return Survey(counts.group_by(pl.exclude("len"), maintain_order=True).agg(pl.col("len").sum()), names)
 
 
@@ -218,7 +207,7 @@ def _searched(engine: Engine[D], data: D, names: Sequence[str]) -> list[str]:
     """Return the columns that have few enough values to search for slices."""
     if not names:
         return []
-    seen = _frame(engine.collect(engine.map(engine.select(data, names), _some_values, VALUES)), VALUES)
+    seen = _gather(engine, engine.select(data, names), _some_values, VALUES)
     counts = seen.unique().group_by("column").len()
     few = set(counts.filter(pl.col("len") <= MOST_VALUES)["column"])
     return [name for name in names if name in few]
@@ -243,31 +232,32 @@ def _collect(
                 f"the data has {count:,} rows, more than max_items={max_items:,}, and without an item column "
                 "there are no items to choose from; name item=, or raise max_items"
             )
-        items = _count_items(engine, data, replace(rows, share=min(1.0, GLIMPSE / count)))
+        # As many items as there are with the smallest hashes, for each share of all hashes.
+        share = min(1.0, GLIMPSE / count)
+        glimpse = _read(engine, data, [rows.version, rows.item], replace(rows, share=share))
+        items = round(glimpse[rows.item].n_unique() / share)
         if items > max_items:
             rows = replace(rows, share=max_items / items)
             note = [
                 f"{rows.share:.2%} of about {items:,} items are compared, chosen by a hash of the item "
                 f"(max_items = {max_items:,})"
             ]
+    return _read(engine, data, needed, rows), note
+
+
+def _read(engine: Engine[D], data: D, needed: Sequence[str], rows: Rows) -> pl.DataFrame:
+    """Bring some columns of some rows to the driver."""
     names = list(dict.fromkeys(needed))
     selected = engine.select(data, names)
     schema = engine.schema(selected)
     if OUTPUT in names and not rows.texts:
         schema = schema.set(names.index(OUTPUT), pa.field(OUTPUT, pa.string()))
-    return _frame(engine.collect(engine.map(selected, rows.keep, schema)), schema), note
+    return _gather(engine, selected, rows.keep, schema)
 
 
-def _count_items(engine: Engine[D], data: D, rows: Rows) -> int:
-    """Estimate how many items there are, from those with the smallest hashes."""
-    names = list(dict.fromkeys([rows.version, str(rows.item)]))
-    selected = engine.select(data, names)
-    schema = engine.schema(selected)
-    glimpse = _frame(engine.collect(engine.map(selected, rows.keep, schema)), schema)
-    return round(glimpse[str(rows.item)].n_unique() / rows.share)
-
-
-def _frame(tables: Iterable[pa.Table], schema: pa.Schema) -> pl.DataFrame:
+def _gather(engine: Engine[D], data: D, function: MapTables, schema: pa.Schema) -> pl.DataFrame:
+    """Bring what a function makes of the tables to the driver."""
+    tables = engine.collect(engine.map(data, function, schema))
     frames = [pl.DataFrame(pl.from_arrow(table)) for table in tables if table.num_rows]
     return pl.concat(frames) if frames else pl.DataFrame(pl.from_arrow(schema.empty_table()))
 

@@ -247,13 +247,13 @@ def _threads(session: SparkSession) -> Iterator[None]:
         del context.environment[THREADS]
 
 
-# By the name that the command and `score_files` take.
+# By the name that the command and `score_parquet` take.
 ENGINES: dict[str, Callable[[], Engine[Any]]] = {"ray": _RayEngine, "spark": _SparkEngine}
 # Whose data it is, by the package that the data's class is from.
 PACKAGES = {"ray": "ray", "pyspark": "spark"}
 
 
-def score_files(
+def score_parquet(
     paths: PathOrAddress | Iterable[PathOrAddress],
     suite: Suite,
     output: PathOrAddress,
@@ -280,9 +280,9 @@ def score_files(
 
     Examples
     --------
-    >>> from polars_evals.cluster import score_files
+    >>> from polars_evals.cluster import score_parquet
     >>> suite = pe.Suite.load("evals.toml")  # doctest: +SKIP
-    >>> score_files("traces/*.parquet", suite, "scored", engine="ray")  # doctest: +SKIP
+    >>> score_parquet("traces/*.parquet", suite, "scored", engine="ray")  # doctest: +SKIP
     """
     if engine not in ENGINES:
         raise ValueError(f"engine must be one of {', '.join(map(repr, ENGINES))}, got {engine!r}")

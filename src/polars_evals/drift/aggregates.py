@@ -23,24 +23,17 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Influence:
     """
-    The value of an aggregate, and what each row adds to it.
+    The value of an aggregate, NaN where it is not defined, and a number that each row adds to it.
 
-    Attributes
-    ----------
-    value
-        NaN where the aggregate is not defined.
-    pseudo
-        One number a row. Their weighted mean is `value`, and their spread is that of the value: means,
-        differences, clusters and tests of these numbers are those of the aggregate.
-    reason
-        Why there is no value.
-    counts
-        Which rows can change the value: of recall, say, those in which the class is expected.
+    The weighted mean of these numbers is the value, and their spread is its spread: means, differences,
+    clusters and tests of them are those of the aggregate.
     """
 
     value: float
     pseudo: Floats
+    # Why there is no value.
     reason: str | None = None
+    # Which rows can change the value: of recall, say, those in which the class is expected.
     counts: NDArray[np.bool_] | None = None
 
 
@@ -48,21 +41,9 @@ def influence(kind: str, counts: pl.Series, weights: Floats, *, positive: str | 
     """
     Return an aggregate over rows, with the influence of each of them.
 
-    Parameters
-    ----------
-    kind
-        The type of the aggregate, such as `"macro_f1"`.
-    counts
-        What `Aggregate.counts` gives for each row, without nulls.
-    weights
-        What each row counts for: 1 / the rows of its item.
-    positive
-        The class that `f1`, `precision` and `recall` are computed for.
-
-    Notes
-    -----
-    The influence of a row is what the value would lose without it, times the number of the others (the
-    jackknife). It needs no derivatives, and is wider than they are where few items decide.
+    A row has `counts` of `Aggregate.counts`, and counts for 1 / the rows of its item. The influence of a row
+    is what the value would lose without it, times the number of the others (the jackknife). It needs no
+    derivatives, and is wider than they are where few items decide.
     """
     if counts.is_empty():
         return Influence(np.nan, np.array([]), "there are no rows with an expected value")

@@ -323,9 +323,9 @@ def _krippendorff(ratings: Ratings, counts: Floats) -> float | None:
 
 def _coded(ratings: pl.DataFrame, level: str) -> tuple[pl.DataFrame, Floats]:
     """Return the ratings as places in the list of all values, and the number each value stands for."""
-    kinds = {dtype for dtype in ratings.dtypes if dtype != pl.Null}
+    kinds = list({dtype for dtype in ratings.dtypes if dtype != pl.Null})
     numbers = all(dtype.is_numeric() or dtype == pl.Boolean for dtype in kinds)
-    ordered = len(kinds) == 1 and isinstance(next(iter(kinds)), pl.Enum)
+    ordered = len(kinds) == 1 and isinstance(kinds[0], pl.Enum)
     if level != "nominal" and not numbers and not (ordered and level == "ordinal"):
         types = ", ".join(f"{name} is {dtype}" for name, dtype in ratings.schema.items())
         order = " or one Enum whose categories are in order" if level == "ordinal" else ""
@@ -347,8 +347,7 @@ def _coded(ratings: pl.DataFrame, level: str) -> tuple[pl.DataFrame, Floats]:
 
 def _estimates(ratings: Ratings, alpha: float) -> list[dict[str, Any]]:
     found: dict[str, Statistic] = {"agreement": _agreement_of}
-    if ratings.raters == 2:
-        found["cohen_kappa"] = cohen
+    found |= {"cohen_kappa": cohen} if ratings.raters == 2 else {}
     found |= {"fleiss_kappa": _fleiss, "krippendorff_alpha": _krippendorff}
     interval = _smoothed if len(ratings.values) == 2 else _jackknife
     items, rows = ratings.counts[ratings.whole], []
@@ -394,8 +393,6 @@ def _smoothed(ratings: Ratings, statistic: Statistic, value: float, alpha: float
     """
     Return an interval for ratings of two values, one of which may be rare.
 
-    Notes
-    -----
     The few items of a rare value decide a kappa, and the jackknife knows only those that were seen. Half an
     item more in each combination of two ratings stands for the others, as Agresti and Caffo do for
     proportions. The standard error is the infinitesimal jackknife's, which allows for parts of items.

@@ -42,7 +42,7 @@ CHOICES = ("kappa", "f1", "accuracy")
 TRUTHS = "booleans, 0 and 1, or 'fail' and 'pass'"
 # Landis and Koch's words for a kappa up to each bound.
 AGREEMENT = ((-0.01, "poor"), (0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial"))
-# The eight combinations of a human verdict and what two metrics say.
+# The combinations of a human verdict and what two metrics say.
 CELLS = 8
 PAIRS: dict[str, Any] = {"a": pl.String, "b": pl.String} | dict.fromkeys(
     ("difference", "ci_low", "ci_high", "p_value", "p_corrected"), pl.Float64
@@ -246,14 +246,9 @@ def _best(table: _Table, objective: str, alpha: float) -> dict[str, Any]:
     thresholds, best = table.thresholds, table.resampled[objective].argmax(axis=1)
     ends = np.quantile(thresholds[best], [alpha / 2, 1 - alpha / 2], method="inverted_cdf")
     good, bad = (int(table.rates[count][0]) for count in ("tp", "fp"))
-    return {
-        "threshold": float(thresholds[int(table.rates[objective].argmax())]),
-        "threshold_ci_low": float(ends[0]),
-        "threshold_ci_high": float(ends[1]),
-        "n": good + bad,
-        "n_pass": good,
-        "n_fail": bad,
-    }
+    chosen = float(thresholds[table.rates[objective].argmax()])
+    found = {"threshold": chosen, "threshold_ci_low": float(ends[0]), "threshold_ci_high": float(ends[1])}
+    return found | {"n": good + bad, "n_pass": good, "n_fail": bad}
 
 
 def _crossed(
@@ -307,7 +302,7 @@ def _estimated(statistic: Callable[[Floats], Floats], draws: Floats) -> tuple[Fl
 
 def _joint_counts(truth: Bools, one: Bools, other: Bools) -> Floats:
     """Return how often verdict and both metrics go together, a row for each draw."""
-    place = 4 * truth.astype(np.int64) + 2 * one.astype(np.int64) + other.astype(np.int64)
+    place = 4 * truth + 2 * one + other
     return np.stack([np.bincount(draw, minlength=CELLS) for draw in place]).astype(np.float64)
 
 
@@ -328,12 +323,8 @@ def _difference(truth: Bools, one: Bools, other: Bools, objective: str, alpha: f
 
     value, se = (float(one) for one in _estimated(difference, _joint_counts(truth, one, other)))
     half = float(ndtri(1 - alpha / 2)) * se
-    return {
-        "difference": value,
-        "ci_low": max(-2.0, value - half),
-        "ci_high": min(2.0, value + half),
-        "p_value": float(2 * ndtr(-abs(value) / se)),
-    }
+    ends = {"ci_low": max(-2.0, value - half), "ci_high": min(2.0, value + half)}
+    return {"difference": value} | ends | {"p_value": float(2 * ndtr(-abs(value) / se))}
 
 
 def _verdict(best: dict[str, Any], alpha: float) -> dict[str, str]:

@@ -10,16 +10,15 @@ import polars as pl
 
 from polars_evals.drift.columns import flat
 from polars_evals.drift.comparison import Comparison
-from polars_evals.drift.components import PEOPLE, confusion, describe_classes, describe_labels
+from polars_evals.drift.components import PEOPLE_COLUMNS, confusion, describe_classes, describe_labels
 from polars_evals.drift.inference import column, floats
-from polars_evals.drift.inference.corrections import SHRUNK, with_shrunk
-from polars_evals.drift.inference.decide import correct, decide, summarize, test
+from polars_evals.drift.inference.corrections import SHRUNK_COLUMNS, with_shrunk
+from polars_evals.drift.inference.decide import adjust_p_values, decide, summarize, test
 from polars_evals.drift.inference.estimate import IDENTITY, Estimates
 from polars_evals.drift.inference.intervals import welch_p, wilson
 from polars_evals.drift.inference.shape import histogram
 from polars_evals.drift.items import without_pair
-from polars_evals.drift.labels import PEOPLE as PEOPLE_LABEL
-from polars_evals.drift.labels import join_labels
+from polars_evals.drift.labels import PEOPLE_LABEL, join_labels
 from polars_evals.drift.pair import names_in, pair
 from polars_evals.drift.read import read
 from polars_evals.drift.slices import Search, search_slices
@@ -44,7 +43,7 @@ SUMMARY = [
     "sequential_low", "sequential_high", "p_sequential", "sequential_verdict", "min_effect", "score_verdict",
     "pass_verdict", "decided_by", "not_worse", "verdict", "reason",
 ]  # fmt: skip
-SLICES = [*IDENTITY, *SUMMARY[2:], *SHRUNK]
+SLICES = [*IDENTITY, *SUMMARY[2:], *SHRUNK_COLUMNS]
 # What is kept of a judge alone, where labels correct it.
 JUDGED = ["baseline_mean", "candidate_mean", "difference", "ci_low", "ci_high", "verdict"]
 JUDGE = [f"judge_{name}" for name in JUDGED]
@@ -231,8 +230,13 @@ def compare_spec(scored: Frame, spec: ComparisonSpec) -> Comparison:
             for slicing in slicings:
                 estimates.add(pairs, name, slicing)
         for name in names:
-            [values] = pairs.samples(name, slicings[0])
-            spread = histogram(dict(zip((resolved.baseline, candidate), values, strict=True)))
+            known = scores.rows.select("version", pl.col(f"{name}:score")).drop_nulls()
+            spread = histogram(
+                {
+                    one: floats(known.filter(pl.col("version") == one)[f"{name}:score"])
+                    for one in (resolved.baseline, candidate)
+                }
+            )
             distributions += [{"candidate": candidate, "metric": name} | one for one in spread]
         if resolved.automatic:
             searches += [Search(pairs, name, scores.traits) for name in names]
@@ -250,7 +254,7 @@ def compare_spec(scored: Frame, spec: ComparisonSpec) -> Comparison:
         judged = judged.join(
             alone, on=["candidate", "metric", "slice"], how="left", nulls_equal=True, maintain_order="left"
         )
-        summary, slices = [*SUMMARY, *JUDGE, *PEOPLE], [*SLICES, *JUDGE, *PEOPLE]
+        summary, slices = [*SUMMARY, *JUDGE, *PEOPLE_COLUMNS], [*SLICES, *JUDGE, *PEOPLE_COLUMNS]
         notes += [*describe_labels(judged, resolved), *estimates.notes]
     classes = confusion(scores.rows, resolved)
     notes += describe_classes(classes)
@@ -275,7 +279,7 @@ def _decide(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Test, correct and decide, and return the components and a row for all of each row."""
     spec, (rows, facts) = estimates.spec, estimates.frames()
-    decided = decide(correct(test(rows, facts, spec), spec, also_tried), facts, spec)
+    decided = decide(adjust_p_values(test(rows, facts, spec), spec, also_tried), facts, spec)
     return decided, summarize(decided, facts, spec, only_runs=only_runs)
 
 

@@ -31,19 +31,7 @@ def falls(
     """
     Find what fell by more than a bound in a row of `summary` or `slices`, without a test.
 
-    Parameters
-    ----------
-    row
-        The row.
-    bound
-        By how much mean score and pass rate may fall.
-    relative
-        Whether the bound is a share of the baseline's value.
-
-    Returns
-    -------
-    Iterator
-        `mean` or `pass_rate`, the values of baseline and candidate, and by how much the value may fall.
+    Yield `mean` or `pass_rate`, the values of baseline and candidate, and by how much the value may fall.
     """
     for value in MEANS:
         before, after = row[f"baseline_{value}"], row[f"candidate_{value}"]

@@ -20,7 +20,7 @@ from polars_evals.drift.inference.corrections import (
     FEWEST_LABELS,
     FEWEST_ROWS,
     adjust_sides,
-    correct,
+    correct_judge,
     mix_differs,
     shares,
 )
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
     Mask = npt.NDArray[np.bool_]
 
 MEAN, PASS_RATE = MEANS = "mean", "pass_rate"
-PEOPLE = (
+PEOPLE_COLUMNS = (
     "labels_baseline", "labels_candidate", "judge_off_baseline", "judge_off_candidate", "people_difference",
     "people_ci_low", "people_ci_high",
 )  # fmt: skip
 STRATUM = "stratum"
 UNSURE = "unsure"
-UNLIKE = (
+NOT_A_SAMPLE = (
     "are not a random sample: the judge scores them differently from all rows; draw the rows to label with "
     "pe.sample_items, and keep its weight"
 )
@@ -54,32 +54,20 @@ CONFUSION = {"version": pl.String, "expected": pl.String, "output": pl.String, "
 
 @dataclass(frozen=True)
 class Component:
-    """
-    Numbers of which the means are compared: paired, one an item in each version; else one a row.
-
-    Attributes
-    ----------
-    name, before, after
-        What it is, and the numbers of both versions.
-    same
-        Whether it is the same numbers as the component before it.
-    values
-        By slice the values of both versions, where they are known without the numbers.
-    facts
-        Further facts by slice, such as why there is no difference (`undefined`).
-    possible
-        The least and the greatest mean, seen or not, where the numbers of items may be beyond.
-    notes
-        Sentences about limits of the result.
-    """
+    """Numbers of which the means are compared: paired, one an item in each version; else one a row."""
 
     name: str
     before: Floats
     after: Floats
+    # Whether it is the same numbers as the component before it.
     same: bool = False
+    # By slice the values of both versions, where they are known without the numbers.
     values: tuple[Floats, Floats] | None = None
+    # Further facts by slice, such as why there is no difference (`undefined`).
     facts: Mapping[str, Sequence[Any] | Floats] = field(default_factory=dict)
+    # The least and the greatest mean, seen or not, where the numbers of items may be beyond.
     possible: tuple[float, ...] = ()
+    # Sentences about limits of the result.
     notes: tuple[str, ...] = ()
 
 
@@ -220,10 +208,8 @@ def _mix(rows: pl.DataFrame, column: str, baseline: str, candidate: str) -> str 
     return f"{'null' if value is None else value}: {share[0][most]:.0%} → {share[1][most]:.0%}"
 
 
-def _slices_of(slicing: Slicing, size: int) -> list[Mask]:
+def _slices_of(slicing: Slicing) -> list[Mask]:
     """Return which items or rows are in each slice."""
-    if slicing.codes is None:
-        return [np.ones(size, dtype=np.bool_)]
     return [slicing.codes == one for one in range(len(slicing))]
 
 
@@ -234,7 +220,7 @@ def _aggregate_component(pairs: Observations, name: str, slicing: Slicing) -> Co
     sides = [_Counts.of(rows.filter(side), name, size) for side in (~pl.col("side"), pl.col("side"))]
     numbers, values = np.full((2, size), np.nan), np.full((2, count), np.nan)
     undefined: list[str | None] = [None] * count
-    for at, inside in enumerate(_slices_of(slicing, size)):
+    for at, inside in enumerate(_slices_of(slicing)):
         kept = inside & sides[0].there & sides[1].there if pairs.paired else inside
         found = [side.influence(kept) for side in sides]
         about = [one.counts for one in found]
@@ -328,20 +314,20 @@ def _corrected(pairs: Observations, name: str, slicing: Slicing, spec: ResolvedS
     beside = _by_item(pairs, pl.when(label.is_not_null()).then(pl.col(f"{name}:score")))
     weight = _by_item(pairs, pl.when(label.is_not_null()).then(pl.col(f"{name}:weight")))
     numbers = np.full((2, len(scores[0])), np.nan)
-    facts: dict[str, Any] = {key: np.full(len(slicing), np.nan) for key in PEOPLE}
+    facts: dict[str, Any] = {key: np.full(len(slicing), np.nan) for key in PEOPLE_COLUMNS}
     undefined: list[str | None] = [None] * len(slicing)
     notes: tuple[str, ...] = ()
-    for at, inside in enumerate(_slices_of(slicing, len(scores[0]))):
+    for at, inside in enumerate(_slices_of(slicing)):
         sides = ((one[0][inside], one[1][inside]) for one in (scores, truth, weight, beside))
         part, truths, weights, besides = sides
-        one = correct(part, truths, weights, beside=besides, paired=pairs.paired, alpha=spec.alpha)
-        for key, value in zip(PEOPLE, (*one.labels, *one.off, *one.people), strict=True):
+        one = correct_judge(part, truths, weights, beside=besides, paired=pairs.paired, alpha=spec.alpha)
+        for key, value in zip(PEOPLE_COLUMNS, (*one.labels, *one.off, *one.people), strict=True):
             facts[key][at] = value
         if one.enough:
             numbers[0][inside], numbers[1][inside] = one.baseline, one.candidate
-            if slicing.codes is None:
+            if not slicing.by:
                 versions = (spec.baseline, pairs.candidate)
-                notes = tuple(f"the labelled rows of {versions[side]} {UNLIKE}" for side in one.unlike)
+                notes = tuple(f"the labelled rows of {versions[side]} {NOT_A_SAMPLE}" for side in one.unlike)
         else:
             undefined[at] = (
                 f"people labelled {one.labels[0]:,} rows of the baseline and {one.labels[1]:,} of the "
@@ -363,7 +349,7 @@ def _adjusted(pairs: Observations, component: Component, slicing: Slicing) -> Co
     size = int(codes.max(initial=-1)) + 1
     before, after = component.before.copy(), component.after.copy()
     side = pairs.rows["side"].to_numpy()
-    for inside in _slices_of(slicing, len(before)):
+    for inside in _slices_of(slicing):
         b = inside & ~side & ~np.isnan(component.before)
         c = inside & side & ~np.isnan(component.after)
         if size:

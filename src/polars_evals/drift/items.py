@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_evals._polars import format_text
-from polars_evals.drift.answers import HAS_ANSWER, scores_of_answers
 from polars_evals.drift.columns import LABELS, as_text, item_key, values_of
 from polars_evals.drift.result import from_report
+from polars_evals.drift.unanswered import HAS_ANSWER, scores_of_answers
 from polars_evals.expressions.python import json_text
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Strategy = Literal["uncertain", "random", "stratified"]
 # The column that labels of a frame become.
-PEOPLE = "people_label"
+PEOPLE_LABEL = "people_label"
 # Uncertain items are drawn with a chance that grows with this much added: certain ones are drawn as well.
 LEAST = 0.2
 # No item is taken for sure, so that the weights stay small and the labels speak for all items.
@@ -174,7 +174,7 @@ def _draw(chance: Floats, rng: np.random.Generator) -> np.typing.NDArray[np.bool
 
 def join_labels(table: pl.LazyFrame, labels: Frame, *, version: str, item: str | None) -> pl.LazyFrame:
     """
-    Add people's labels to the rows of a table as `PEOPLE`, with their weights.
+    Add people's labels to the rows of a table as `PEOPLE_LABEL`, with their weights.
 
     Several raters of an answer are averaged. Labels of items that the table does not have are an error.
     """
@@ -186,8 +186,10 @@ def join_labels(table: pl.LazyFrame, labels: Frame, *, version: str, item: str |
     schema = table.collect_schema()
     columns.require(schema, item, "item")
     columns.require(schema, version, "version")
-    if PEOPLE in schema:
-        raise pl.exceptions.DuplicateError(f"truth: the table already has a column {PEOPLE!r}; rename it")
+    if PEOPLE_LABEL in schema:
+        raise pl.exceptions.DuplicateError(
+            f"truth: the table already has a column {PEOPLE_LABEL!r}; rename it"
+        )
     require_texts(given.lazy(), given.schema, "label")
     weight = pl.col(WEIGHT) if WEIGHT in given.columns else pl.lit(None, dtype=pl.Float64)
     keys = [f"item{columns.APART}", f"version{columns.APART}"]
@@ -195,11 +197,11 @@ def join_labels(table: pl.LazyFrame, labels: Frame, *, version: str, item: str |
         given.select(
             pl.col("item_id").cast(pl.String).alias(keys[0]),
             pl.col("version").cast(pl.String).alias(keys[1]),
-            labels_of(given.schema, "label").alias(PEOPLE),
+            labels_of(given.schema, "label").alias(PEOPLE_LABEL),
             weight.cast(pl.Float64).alias(WEIGHT),
         )
         .group_by(keys, maintain_order=True)
-        .agg(pl.col(PEOPLE).mean(), pl.col(WEIGHT).max())
+        .agg(pl.col(PEOPLE_LABEL).mean(), pl.col(WEIGHT).max())
     )
     table = table.with_columns(
         columns.item_key(schema, item).cast(pl.String).alias(keys[0]),

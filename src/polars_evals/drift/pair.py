@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from polars_evals.drift.answers import shares
 from polars_evals.drift.columns import APART, TRAIT, aggregated, trait
 from polars_evals.drift.inference import floats
 from polars_evals.drift.inference.estimate import split
+from polars_evals.drift.unanswered import shares
 from polars_evals.wording import have
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Observations:
     @cached_property
     def repeated(self) -> npt.NDArray[np.bool_]:
         """Which items have several rows in a version."""
-        return self.frame["many"].to_numpy()
+        return self.frame["many"].to_numpy() if self.paired else np.zeros(self.frame.height, dtype=np.bool_)
 
     def values(self, metric: str, end: str) -> Floats:
         """Return a column of `frame`, NaN for null."""
@@ -64,20 +64,17 @@ class Observations:
 
     def slicing(self, by: Sequence[str] = ()) -> Slicing:
         """Put items and rows into the slices of some columns."""
-        if not by:
-            return Slicing((), [()], None, None)
         values: list[tuple[str | None, ...]] = [()]
-        codes = row_codes = np.zeros(0, dtype=np.int64)
+        codes, row_codes = (np.zeros(frame.height, dtype=np.int64) for frame in (self.frame, self.rows))
+        if not by:
+            return Slicing((), values, codes, row_codes)
         for name in by:
             column = trait(name)
             known = pl.concat(frame[column].unique() for frame in (self.frame, self.rows))
             known = known.unique().sort(nulls_last=True)
             of = [_codes(frame[column], known) for frame in (self.frame, self.rows)]
             values = [(*value, one) for value in values for one in known.to_list()]
-            codes, row_codes = (
-                old * len(known) + new if len(old) else new
-                for old, new in zip((codes, row_codes), of, strict=True)
-            )
+            codes, row_codes = codes * len(known) + of[0], row_codes * len(known) + of[1]
         present = np.flatnonzero(np.bincount(codes, minlength=len(values)))
         place = np.full(len(values), -1)
         place[present] = np.arange(len(present))
@@ -85,25 +82,12 @@ class Observations:
 
     def samples(self, metric: str, slicing: Slicing) -> list[tuple[Floats, Floats]]:
         """Return by slice the sorted scores of both versions, all rows of them."""
-        if slicing.row_codes is None and metric in self._whole:
-            return self._whole[metric]
         scores, side = floats(self.rows[f"{metric}:score"]), self.rows["side"].to_numpy()
-        known, sides = ~np.isnan(scores), []
-        for which in (~side, side):
-            if slicing.row_codes is None:
-                parts = [scores[which & known]]
-            else:
-                inside = which & known & (slicing.row_codes >= 0)
-                parts = split(scores[inside], slicing.row_codes[inside], len(slicing))
+        known, sides = ~np.isnan(scores) & (slicing.row_codes >= 0), []
+        for inside in (known & ~side, known & side):
+            parts = split(scores[inside], slicing.row_codes[inside], len(slicing))
             sides.append([np.sort(part) for part in parts])
-        found = list(zip(*sides, strict=True))
-        if slicing.row_codes is None:
-            self._whole[metric] = found
-        return found
-
-    @cached_property
-    def _whole(self) -> dict[str, list[tuple[Floats, Floats]]]:
-        return {}
+        return list(zip(*sides, strict=True))
 
 
 def _codes(column: pl.Series, known: pl.Series) -> Codes:
@@ -115,37 +99,27 @@ def _codes(column: pl.Series, known: pl.Series) -> Codes:
 
 @dataclass(frozen=True)
 class Slicing:
-    """
-    The slices of some columns.
-
-    Attributes
-    ----------
-    by
-        The columns; none for all items as one slice.
-    values
-        What each slice has in them, sorted, null last.
-    codes, row_codes
-        The slice of each item, and of each row of both versions; None where all are in one.
-    """
+    """The slices of some columns; without columns, all items are one slice."""
 
     by: tuple[str, ...]
+    # What each slice has in these columns, sorted, null last.
     values: list[tuple[str | None, ...]]
-    codes: Codes | None
-    row_codes: Codes | None
+    # The slice of each item, and of each row of both versions; -1 where no item is like the row.
+    codes: Codes
+    row_codes: Codes
 
     def __len__(self) -> int:
         return len(self.values)
 
     def identity(self, candidate: str, metric: str) -> dict[str, list[Any]]:
         """Name the row of each slice."""
-        count = len(self)
-        by = list(self.by)
+        count, by = len(self), list(self.by)
         return {
             "candidate": [candidate] * count,
             "metric": [metric] * count,
             "slice": [slice_name(by, value) if by else None for value in self.values],
             "by": [by or None] * count,
-            "value": [list(value) if by else None for value in self.values],
+            "value": [list(value) or None for value in self.values],
         }
 
 

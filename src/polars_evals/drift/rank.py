@@ -80,8 +80,6 @@ class _Means:
         """
         Return standard error and degrees of freedom of a mean, and the standard error with what is unseen.
 
-        Notes
-        -----
         Rare values make a variance uncertain: the last one adds that of two more units, one on each side, of
         the size that the fourth moment shows beyond a normal distribution's. It is 0 for normal values, and
         that of two items which flip for pass and fail where few items do. Where nothing varies, two units at
@@ -91,7 +89,7 @@ class _Means:
         squares = float(((values - values.mean()) ** 2).mean())
         if squares < NEGLIGIBLE**2:
             centre = abs(float(values.mean()))
-            reach = centre if centre > NEGLIGIBLE else 1.0 if self.bounded else 0.0
+            reach = centre if centre > NEGLIGIBLE else float(self.bounded)
             constant = reach * np.sqrt(2 * self.units / (self.units + 1)) / (self.units + 2)
             return (constant if centre > NEGLIGIBLE else 0.0), float(self.units - 1), constant
         tails = float(((values - values.mean()) ** 4).mean()) / squares - 3 * squares
@@ -206,10 +204,8 @@ def rank(
     notes, tables, pairs = list(rows.notes), [], []
     for metric, means, lost in chain(_means(rows), _influences(rows, list(counts), notes)):
         if lost:
-            notes.append(
-                f"{metric}: {counted(lost, 'item')} without a score in every version "
-                f"{verb(lost, 'was', 'were')} left out"
-            )
+            left = f"{counted(lost, 'item')} without a score in every version {verb(lost, 'was', 'were')}"
+            notes.append(f"{metric}: {left} left out")
         if means.units < 2:
             what = "clusters" if cluster else "items"
             raise ValueError(
@@ -248,9 +244,8 @@ def _means(rows: Rows) -> Iterator[tuple[str, _Means, int]]:
         lost = int((size.reshape(shape).sum(axis=1) > 0).sum() - whole.sum())
         groups = None if clusters is None else np.unique(clusters[whole], return_inverse=True)[1]
         measure = rows.measures.get(name)
-        bounded = measure is None or measure.share
-        bounded = bounded and bool(((scores[known] >= 0) & (scores[known] <= 1)).all())
-        sign = -1 if measure is not None and measure.lower_is_better else 1
+        bounded = (measure is None or measure.share) and bool(frame[f"{name}:score"].is_between(0, 1).all())
+        sign = 1 if measure is None else measure.sign
         yield name, _Means(values[whole], groups, bounded, sign), lost
 
 
@@ -286,14 +281,11 @@ def _ranked(
             ahead[pair[worse]] += 1
             behind[pair[better]] += 1
     value = np.round(one.sign * one.means, 12)
-    table = pl.DataFrame(
-        {
-            "metric": metric, "version": names, "n": [one.n] * count, "mean": one.means,
-            "ci_low": low, "ci_high": high,
-            "rank": pl.Series(value).rank("min", descending=True).cast(pl.Int64),
-            "rank_low": 1 + ahead, "rank_high": count - behind, "p_best": _p_best(one, rng),
-        }
-    )  # fmt: skip
+    table = pl.DataFrame({
+        "metric": metric, "version": names, "n": [one.n] * count, "mean": one.means, "ci_low": low,
+        "ci_high": high, "rank": pl.Series(value).rank("min", descending=True).cast(pl.Int64),
+        "rank_low": 1 + ahead, "rank_high": count - behind, "p_best": _p_best(one, rng),
+    })  # fmt: skip
     if settings["baseline"] is not None:
         # Against one baseline, fewer intervals need to hold.
         at = names.index(settings["baseline"])
@@ -314,12 +306,8 @@ def _pairs(
         se, df, safe = one.spread(apart)
         difference, half = float(apart.mean()), -float(stdtrit(df, level / 2)) * safe
         p = 2 * float(stdtr(df, -abs(difference) / se)) if se > 0 else 1.0
-        found.append(
-            {
-                "a": first, "b": second, "n": one.n, "difference": difference,
-                "ci_low": difference - half, "ci_high": difference + half, "p_value": p,
-            }
-        )  # fmt: skip
+        pair = {"a": first, "b": second, "n": one.n, "difference": difference}
+        found.append(pair | {"ci_low": difference - half, "ci_high": difference + half, "p_value": p})
     return found
 
 
@@ -357,8 +345,6 @@ def _p_best(one: _Means, rng: np.random.Generator) -> Floats:
     """
     Return the probability of each version to be the best.
 
-    Notes
-    -----
     True means come from a normal distribution around a common level, with the spread τ. For each of some τ,
     the data give a weight (the likelihood of the means, the level integrated out) and a normal distribution
     of the true means, which are drawn; a half-Cauchy prior keeps τ near the size of the standard errors where

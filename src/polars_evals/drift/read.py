@@ -9,7 +9,11 @@ import numpy as np
 import polars as pl
 
 from polars_evals.drift import columns
-from polars_evals.drift.answers import (
+from polars_evals.drift.components import STRATUM, describe_strata, labels_of, require_labels, require_texts
+from polars_evals.drift.pair import number_clusters, varying
+from polars_evals.drift.slices import searchable
+from polars_evals.drift.spec import WEIGHT, Unanswered
+from polars_evals.drift.unanswered import (
     HAS_ANSWER,
     HAS_EXPECTED,
     OUTCOMES,
@@ -23,10 +27,6 @@ from polars_evals.drift.answers import (
     shares,
     with_shares,
 )
-from polars_evals.drift.components import STRATUM, describe_strata, labels_of, require_labels, require_texts
-from polars_evals.drift.pair import number_clusters, varying
-from polars_evals.drift.slices import searchable
-from polars_evals.drift.spec import WEIGHT, Unanswered
 from polars_evals.suite.measure import AUTO, measures_of
 from polars_evals.wording import counted, have, left_out, verb
 
@@ -44,24 +44,12 @@ MOST_SLICES = 1_000
 
 @dataclass(frozen=True)
 class Rows:
-    """
-    Scored rows.
+    """Scored rows, with sentences about those that were left out."""
 
-    Attributes
-    ----------
-    frame
-        The named columns, then `<name>:score` and `<name>:pass` of metrics, measures and shares of
-        answers.
-    metrics
-        The names of the metrics.
-    measures
-        The measures, and the shares of answers (`answered`, `error`, …) that the rows have.
-    notes
-        Sentences about rows that were left out.
-    """
-
+    # The named columns, then `<name>:score` and `<name>:pass` of metrics, measures and shares of answers.
     frame: pl.DataFrame
     metrics: list[str]
+    # With the shares of answers (`answered`, `error`, …) that the rows have.
     measures: Measures
     notes: list[str]
 
@@ -108,16 +96,7 @@ def read_rows(
     """
     Read the rows of all versions; those without a version or an item are counted and left out.
 
-    Parameters
-    ----------
-    scored, metrics, measures, version, item, cluster, unanswered
-        As in `compare`.
-    by
-        Columns to slice by, named as `columns.trait` does.
-    count_answers
-        Whether shares of answers are read too.
-    more
-        Other columns by name.
+    `count_answers` reads shares of answers too, and `more` other columns by name.
     """
     if unanswered not in get_args(Unanswered):
         raise ValueError(f"unanswered must be 'auto', 'apart' or 'wrong', got {unanswered!r}")
@@ -181,32 +160,19 @@ def _with_values(measures: Measures, given: Any, nulls: Mapping[str, int], heigh
 
 @dataclass(frozen=True)
 class Scores:
-    """
-    What a comparison reads.
-
-    Attributes
-    ----------
-    spec
-        What is compared.
-    table
-        All columns of the compared versions, for the texts behind the numbers.
-    rows
-        `version`, `item`, `cluster`, a column for each trait, `<metric>:score` and `<metric>:pass`,
-        of measures and shares of answers too.
-    traits
-        The columns that slices are made of: those of `spec`, or those that a search found.
-    notes
-        What is missing, in words.
-    only_runs
-        How many rows of the baseline have no other run to be scored against.
-    """
+    """What a comparison reads."""
 
     spec: ResolvedSpec
+    # All columns of the compared versions, for the texts behind the numbers.
     table: pl.LazyFrame
+    # `version`, `item`, `cluster`, each trait, `<name>:score` and `<name>:pass`.
     rows: pl.DataFrame
+    # The columns that slices are made of: those of `spec`, or those that a search found.
     traits: list[str]
+    # What is missing, in words.
     notes: list[str]
-    only_runs: int = 0
+    # How many rows of the baseline have no other run to be scored against.
+    only_runs: int
 
 
 def read(scored: Frame, spec: ComparisonSpec) -> Scores:

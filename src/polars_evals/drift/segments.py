@@ -80,15 +80,7 @@ class Reference:
 
 
 def reference_of(windows: Windows, inside: npt.NDArray[np.bool_]) -> Reference | None:
-    """
-    Return the reference, or None with fewer than 2 windows of data.
-
-    Notes
-    -----
-    The excess is Laney's correction, never below 1: days differ for other reasons than chance. A reference
-    without any failure does not mean that there will be none: one row more, at the other bound, is what it
-    cannot rule out, and adds 1/n to the variance.
-    """
+    """Return the reference, or None with fewer than 2 windows of data."""
     used = inside & (windows.n > 0)
     if used.sum() < 2:
         return None
@@ -99,7 +91,9 @@ def reference_of(windows: Windows, inside: npt.NDArray[np.bool_]) -> Reference |
     freedom = np.where(np.isfinite(spread), n - 1, 0.0)
     variance = float((freedom * np.nan_to_num(spread)).sum() / max(freedom.sum(), 1.0))
     unit = 1.0 if windows.bounded else abs(centre) or 1.0
+    # One row at the other bound cannot be ruled out, however many passed.
     variance += 1 / total if windows.bounded else 1e-12 * unit**2
+    # Laney's correction: days differ for other reasons than chance.
     excess = max(1.0, float((n * (mean - centre) ** 2).sum() / variance / (len(n) - 1)))
     return Reference(total, centre, variance, excess, used, unit)
 
@@ -113,11 +107,10 @@ def deviations(windows: Windows, reference: Reference) -> Floats:
 
 def _winsorized(windows: Windows, reference: Reference) -> Windows:
     """
-    Cut the means of single windows that stand far out.
+    Cut the means of single windows that stand far out: one such day is no change of the level.
 
-    Days may have effects with heavy tails, and one such day is no change of the level. A mean is cut at four
-    deviations beyond the reference mean and the window before it, whichever is nearer: what lasts is
-    cut in its first window only. Nothing that comes later is used, so what was found stays found.
+    A mean is cut beyond the reference mean and the window before it, whichever is nearer, so that what lasts
+    is cut in its first window only. Nothing that comes later is used.
     """
     filled = windows.n > 0
     mean, reach = windows.mean[filled], FAR * deviations(windows, reference)[filled]
@@ -167,8 +160,6 @@ class Monitor:
     """
     Watch a series for changes of its level.
 
-    Notes
-    -----
     Windows are the units, weighted by their rows, so that days may differ for reasons of their own. Where
     windows resemble their neighbours they count as fewer: (1 − ρ) / (1 + ρ) of them, with the
     autocorrelation ρ of all windows so far. The evidence of a change between two runs of windows is the
@@ -206,13 +197,10 @@ class Monitor:
         Return the segments, and two p-values after each window, made for repeated looks.
 
         The first tests all windows since `start` against those before, the second also those since every
-        later window, until a second change is found; NaN before `start`.
-
-        Notes
-        -----
-        The evidence is a weighted sum over the windows at which a change may have begun; the weights sum to
-        1 over all windows to come. Once a change is found, its windows are what later ones are held against.
-        Single windows that stand far out are cut first; levels and their intervals are those of all rows.
+        later window, until a second change is found; NaN before `start`. The evidence is a weighted sum
+        over the windows at which a change may have begun; the weights sum to 1 over all windows to come.
+        Once a change is found, its windows are what later ones are held against. Single windows that stand
+        far out are cut first; levels and their intervals are those of all rows.
         """
         cut = _winsorized(self.windows, self.reference)
         steady = Monitor(cut, reference_of(cut, self.reference.used) or self.reference, self._tau)

@@ -165,23 +165,18 @@ class Search:
             .group_by(*keys, *(["cluster"] if self.clustered else []), maintain_order=True)
             .agg(pl.selectors.starts_with("n_", "s_", "q_").sum())
         )
-        aggregations, enough = [], []
+        made: dict[str, pl.Expr] = {}
+        enough = []
         for arm in self.arms:
             n, s, q = (pl.col(f"{c}_{arm}") for c in ("n", "s", "q"))
             mean = s.sum() / n.sum()
-            groups = (n > 0).sum().cast(pl.Float64)
             if self.clustered:
                 squared, df = robust_variance(residuals(s, n), n), robust_df(n)
             else:
                 squared = (q.sum() - s.sum() * mean).clip(0.0) / (n.sum() - 1) / n.sum()
                 df = n.sum() - 1
-            aggregations += [
-                mean.alias(f"mean_{arm}"),
-                squared.alias(f"v_{arm}"),
-                df.alias(f"df_{arm}"),
-                n.sum().alias(f"n_{arm}"),
-                groups.alias(f"groups_{arm}"),
-            ]
+            made |= {f"mean_{arm}": mean, f"v_{arm}": squared, f"df_{arm}": df}
+            made |= {f"n_{arm}": n.sum(), f"groups_{arm}": (n > 0).sum()}
             enough += [pl.col(f"n_{arm}") >= smallest, pl.col(f"df_{arm}").is_finite()]
             if self.clustered and smallest > 2:
                 enough.append(pl.col(f"groups_{arm}") >= FEWEST_CLUSTERS)
@@ -190,7 +185,7 @@ class Search:
         return aggregated(
             sums.lazy()
             .group_by(keys, maintain_order=True)
-            .agg(aggregations)
+            .agg(**made)
             .filter(*enough)
             .with_columns(difference=difference)
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Required, TypedDict,
 import polars as pl
 
 from polars_evals.drift import columns
-from polars_evals.drift.answers import OUTCOMES, needed_for_answers, require_measures
+from polars_evals.drift.unanswered import OUTCOMES, needed_for_answers, require_measures
 from polars_evals.suite.aggregate import COUNTS, Aggregate, stored
 from polars_evals.suite.measure import AUTO, USUAL, Measure, Measures, measures_of
 from polars_evals.wording import did_you_mean, listed, shown
@@ -259,16 +259,10 @@ class ResolvedSpec(ComparisonSpec):
         """Return what to multiply a difference of a metric or measure with, for a gain to be above 0."""
         return self.quantities[name].sign
 
-    def gain(self, change: str = "difference") -> pl.Expr:
-        """Return a column of changes, beside `metric`, so that what is above 0 is better."""
+    def gain(self) -> pl.Expr:
+        """Return the differences, beside `metric`, so that what is above 0 is better."""
         lower = [name for name, one in self.quantities.items() if one.lower_is_better]
-        return pl.when(pl.col("metric").is_in(lower)).then(-pl.col(change)).otherwise(change)
-
-    def weight(self) -> pl.Expr:
-        """Return the gain of a row in parts of the smallest change that matters: units differ."""
-        return (
-            pl.when(pl.col("min_effect") > 0).then(self.gain() / pl.col("min_effect")).otherwise(self.gain())
-        )
+        return pl.when(pl.col("metric").is_in(lower)).then(-pl.col("difference")).otherwise("difference")
 
     @property
     def names(self) -> tuple[str, ...]:

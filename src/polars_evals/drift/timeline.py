@@ -13,7 +13,6 @@ import polars as pl
 
 from polars_evals._polars import offset_by, truncate
 from polars_evals.drift import columns
-from polars_evals.drift.answers import WORDS
 from polars_evals.drift.inference import NEGLIGIBLE, column, floats
 from polars_evals.drift.inference.corrections import mix_differs
 from polars_evals.drift.inference.decide import VERDICTS, combine
@@ -23,8 +22,9 @@ from polars_evals.drift.read import read_rows
 from polars_evals.drift.result import Plotted
 from polars_evals.drift.segments import SIGMAS, Monitor, Windows, deviations, reference_of
 from polars_evals.drift.spec import Written, require_slices, slice_sets, with_slices
+from polars_evals.drift.unanswered import WORDS
 from polars_evals.drift.windows import all_windows, in_reference, series_of, to_reference_mix
-from polars_evals.suite.measure import PART
+from polars_evals.suite.measure import EFFECT_SHARE
 from polars_evals.wording import left_out, listed, verb
 
 if TYPE_CHECKING:
@@ -184,8 +184,7 @@ def timeline(
     judged = _judged(
         changes, grid, reference=reference, alpha=alpha, min_effect=min_effect, measures=read.measures
     )
-    notes = [*notes, *read.notes, *_autocorrelation_note(changes)]
-    notes += _without_support(followed) if strata else []
+    notes += [*read.notes, *_autocorrelation_note(changes), *_without_support(followed)]
     notes += _mix_notes(rows, [group for group in sets if set(group) != set(strata)], reference)
     return Timeline(
         summary=_rows_of(judged),
@@ -262,8 +261,7 @@ def _follow(
     windows = Windows(rows, mean, floats(frame["spread"]), series.bounded)
     start = int(np.flatnonzero(inside)[-1]) + 1 if inside.any() else 0
     known = reference_of(windows, inside)
-    nothing = np.full(len(n), np.nan)
-    sigma, p, p_change = nothing, nothing, nothing
+    sigma, p, p_change = np.full((3, len(n)), np.nan)
     segments, change = list[dict[str, Any]](), dict[str, Any]()
     if known is not None:
         sigma = deviations(windows, known)
@@ -278,24 +276,18 @@ def _follow(
     ci_low, ci_high, _ = t_interval(mean, se, floats(frame["freedom"]), alpha)
     labels, rate = floats(frame["labels"]), floats(frame["pass_rate"])
     pass_low, pass_high = wilson(rate * labels, labels, alpha)
-    window = pl.col("window")
-    following = offset_by(window, every, frame.schema["window"])
+    following = offset_by(pl.col("window"), every, frame.schema["window"])
     followed = frame.select(
         *(pl.lit(series.identity[name], dtype=dtype).alias(name) for name, dtype in SERIES.items()),
-        "window", pl.coalesce(window.shift(-1), following).alias("window_end"), "n", "n_null", "mean",
-        column("ci_low", ci_low), column("ci_high", ci_high), "pass_rate",
+        "window", pl.coalesce(pl.col("window").shift(-1), following).alias("window_end"), "n", "n_null",
+        "mean", column("ci_low", ci_low), column("ci_high", ci_high), "pass_rate",
         column("pass_ci_low", pass_low), column("pass_ci_high", pass_high), pl.Series("reference", inside),
         column("center", np.full(len(n), centre)), column("limit_low", low), column("limit_high", high),
         column("outside", np.where(np.isnan(sigma), np.nan, (mean < low) | (mean > high))).cast(pl.Boolean),
         column("p_always_valid", p), column("p_change", p_change),
     )  # fmt: skip
-    change |= series.identity | {
-        "windows": len(n),
-        "empty_windows": int((n == 0).sum()),
-        "n": int(n.sum()),
-        "p_always_valid": p[-1],
-        "p_change": p_change[-1],
-    }
+    change |= series.identity | {"windows": len(n), "empty_windows": int((n == 0).sum()), "n": int(n.sum())}
+    change |= {"p_always_valid": p[-1], "p_change": p_change[-1]}
     return _Followed(followed, [series.identity | one for one in segments], change, missed)
 
 
@@ -312,13 +304,12 @@ def _mix_notes(rows: pl.DataFrame, sets: Sequence[tuple[str, ...]], reference: i
     """Say which columns to slice by have another mix than in the reference period."""
     counts = rows.group_by("window").len("n").sort("window")
     inside = counts.filter(in_reference(counts, reference))["window"]
+    early = rows["window"].is_in(inside.implode()).to_numpy()
     notes = []
     for group in sets:
-        keys = [columns.trait(name) for name in group]
-        early = pl.col("window").is_in(inside.implode())
-        table = rows.group_by(keys).agg(early.sum().alias("a"), (~early).sum().alias("b"))
-        early_rows, later_rows = (np.repeat(np.arange(table.height), table[side]) for side in ("a", "b"))
-        if mix_differs(early_rows, later_rows, table.height):
+        place = rows.select(pl.struct(map(columns.trait, group)).rank("dense").cast(pl.Int64)).to_series()
+        strata = place.to_numpy() - 1
+        if mix_differs(strata[early], strata[~early], int(strata.max()) + 1):
             name = ", ".join(group)
             notes.append(
                 f"the mix of {name} differs from that of the reference period, which can move the level: "
@@ -356,13 +347,9 @@ def _judged(
         _verdict(row, reference, alpha, min_effect, measures.get(row["metric"]))
         for row in frame.iter_rows(named=True)
     ]
-    return frame.select(
-        pl.exclude("safe_low", "safe_high", "earlier", "alike", "autocorrelation", "q_value"),
-        "q_value",
-        "autocorrelation",
-        pl.Series("verdict", [verdict for verdict, _ in judged], dtype=pl.Enum(VERDICTS)),
-        pl.Series("reason", [reason for _, reason in judged], dtype=pl.String),
-    )
+    last = pl.DataFrame(judged, {"verdict": pl.Enum(VERDICTS), "reason": pl.String}, orient="row")
+    first = pl.exclude("safe_low", "safe_high", "earlier", "alike", "autocorrelation", "q_value")
+    return frame.select(first, "q_value", "autocorrelation").hstack(last)
 
 
 # What a row says of the pass rate, by what it says of the mean.
@@ -386,8 +373,8 @@ def _rows_of(judged: pl.DataFrame) -> pl.DataFrame:
     both = _beside(judged.rename({"verdict": "score_verdict"}), ["metric", "version", "slice"], {
         "score_verdict" if mean == "verdict" else mean: rate for mean, rate in PASS_COLUMNS.items()
     })  # fmt: skip
-    verdicts = both.select("score_verdict", "pass_verdict").cast(pl.String).rows()
-    verdict = pl.Series("verdict", [combine(filter(None, one)) for one in verdicts], pl.Enum(VERDICTS))
+    verdicts = [combine(filter(None, one)) for one in both.select("score_verdict", "pass_verdict").rows()]
+    verdict = pl.Series("verdict", verdicts, pl.Enum(VERDICTS))
     both = both.with_columns(verdict)
     # Where the pass rate alone gives the verdict.
     by_rate = (pl.col("pass_verdict") == verdict) & (pl.col("score_verdict") != verdict)
@@ -414,8 +401,7 @@ def _beside(frame: pl.DataFrame, keys: Sequence[str], taken: Mapping[str, str]) 
 
 def _autocorrelation_note(changes: Sequence[dict[str, Any]]) -> list[str]:
     """Say where windows resemble their neighbours."""
-    found = [one["autocorrelation"] for one in changes if one.get("alike")]
-    if not found:
+    if not (found := [one["autocorrelation"] for one in changes if one.get("alike")]):
         return []
     some = f"in {len(found):,} of {len(changes):,} series" if len(changes) > 1 else "here"
     return [
@@ -435,7 +421,7 @@ def _verdict(
     with_unit = None if measure is None or measure.share else measure
     if with_unit is not None:
         own = with_unit.min_effect
-        min_effect = PART * abs(row["reference_mean"]) if own is None else own
+        min_effect = EFFECT_SHARE * abs(row["reference_mean"]) if own is None else own
     written = Written(with_unit)
     effect = written.effect(min_effect)
     interval = f"{100 * (1 - alpha):g}% interval {written.span(low, high)}"
@@ -458,10 +444,7 @@ def _verdict(
     elif row["began"] is not None:
         history = f"the level changed on {began}; since then "
     if row["safe_low"] >= -min_effect and row["safe_high"] <= min_effect:
-        return (
-            "no_change",
-            f"{history}any change from the reference is smaller than {effect} ({interval})",
-        )
+        return "no_change", f"{history}any change from the reference is smaller than {effect} ({interval})"
     if clear and row["began"] is None:
         reason = f"a change is likely, but not confirmed by so few rows ({tested})"
     elif clear:

@@ -60,6 +60,10 @@ def series_of(
     """Yield each statistic of each version and slice: n, mean, spread and pass rate by window."""
     who = [*(["version"] if "version" in rows.columns else []), *(columns.trait(name) for name in by)]
     keys = [*who, "window"]
+
+    def apart(frame: pl.DataFrame) -> dict[tuple[Any, ...], pl.DataFrame]:
+        return frame.partition_by(who, as_dict=True, maintain_order=True) if who else {(): frame}
+
     parts = [name for name in map(columns.trait, strata) if name not in who]
     values = dict[tuple[str, str], str]()
     for name in read.names:
@@ -80,9 +84,9 @@ def series_of(
     if parts:
         by_part = columns.aggregated(rows.lazy().group_by([*keys, *parts]).agg(moments))
         by_part = by_part.sort([*keys, *parts], nulls_last=True).with_columns(stratum=pl.struct(parts))
-        split = _apart(by_part, who)
+        split = apart(by_part)
     bounded = rows.select(pl.col(name).is_between(0, 1).all() for name in values.values()).row(0, named=True)
-    for value, windows in _apart(frame, who).items():
+    for value, windows in apart(frame).items():
         traits = value[len(who) - len(by) :]
         identity = {
             "version": value[0] if "version" in who else None,
@@ -100,10 +104,6 @@ def series_of(
                 split[value].select("window", "stratum", *named) if split else None,
                 bool(bounded[name]) and (measure is None or measure.share),
             )
-
-
-def _apart(frame: pl.DataFrame, who: Sequence[str]) -> dict[tuple[Any, ...], pl.DataFrame]:
-    return frame.partition_by(who, as_dict=True, maintain_order=True) if who else {(): frame}
 
 
 def _moments(name: str) -> list[pl.Expr]:

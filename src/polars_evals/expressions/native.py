@@ -91,11 +91,6 @@ def as_expr(metric: str, argument: str, value: object) -> pl.Expr:
     )
 
 
-def as_text_lists(name: str, argument: str, column: pl.Expr) -> pl.Expr:
-    """Bring a column to List(String), with a single text as a list of one."""
-    return call("as_text_lists", [column], {"name": name, "argument": argument})
-
-
 def result_fields(details: Fields | None) -> Fields:
     """Name the fields of a result, with the metric's own ones if details are wanted."""
     kinds: Fields = {"score": pl.Float64(), "label": LABEL}

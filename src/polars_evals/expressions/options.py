@@ -136,7 +136,7 @@ def _pattern_error(pattern: str) -> str | None:
 
 def check_choices(name: str, choices: object, *, most: int = 100) -> list[str]:
     """Accept a text of letters, or a list of words."""
-    words = list(choices) if isinstance(choices, str | Collection) else []
+    words = list(choices) if isinstance(choices, Collection) else []
     if not words or not all(isinstance(word, str) and word.isalnum() for word in words):
         raise ValueError(f"{name}: `choices` must be letters or a list of words, got {shown(choices)}")
     if len(words) > most:

@@ -20,37 +20,33 @@ def metric(
     *,
     fields: Fields | None = None,
     columns: Sequence[str] = ("output", "expected"),
-    worst: bool = False,
     read: Callable[[pl.Series], pl.Series] | None = None,
 ) -> pl.Expr:
     """Make the expression of a metric whose kernel is Python.
 
     `fields` is what the kernel's frame holds beside `score` where details are wanted, and it may say a
-    `reason`; of several
-    references the one with the `worst` score counts, or the best; `read` brings columns
-    of other types to text. With one column, there is no expected value to miss.
+    `reason`; of several references the best counts; `read` brings columns of other types to text. With one
+    column, there is no expected value to miss.
     """
     name = function.__name__
     check_options(function, arguments)
     details = arguments["details"]
     fields = fields or {}
     kinds = result_fields(fields if details else None)
-    common = {option: arguments[option] for option in ("threshold", "missing", "details")}
-    options = {"metric": name, "expected": columns[-1], "alone": len(columns) == 1, "places": True, **common}
-    options["worst"] = worst
+    alone = {"alone": len(columns) == 1}
+    options = {"metric": name, "expected": columns[-1], "places": True, **alone}
+    options |= {option: arguments[option] for option in ("threshold", "missing", "details")}
 
     def score(series: Sequence[pl.Series]) -> pl.Series:
         if read is not None:
             series = [read(one) for one in series]
         sides = [pl.lit(one) for one in series]
-        alone = {"alone": options["alone"]}
         check = call("given", [*sides, pl.lit(0.0)], options)
         pl.LazyFrame().select(check).collect_schema()
         pairs = pl.select(call("pairs", sides, alone, elementwise=False)).to_series().struct.unnest()
         scored = kernel(pairs["output"], pairs["expected"])
-        given = pl.select(
-            call("given", [*sides, pl.lit(scored["score"].cast(pl.Float64))], options, elementwise=False)
-        ).to_series()
+        scores = pl.lit(scored["score"].cast(pl.Float64))
+        given = pl.select(call("given", [*sides, scores], options, elementwise=False)).to_series()
         if not details:
             return given
         result = given.struct.unnest()

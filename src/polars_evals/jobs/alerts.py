@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
 
 from polars_evals.storage.secrets import from_environment, keep_secrets, one_line
-from polars_evals.suite.declared import Table, listed
+from polars_evals.suite.config_tables import ConfigTable, as_tuple
 
 ATTEMPTS, PATIENCE, TIMEOUT = 3, 1.0, 15.0
 MOST_LINES = 20
@@ -52,14 +52,14 @@ def _command(given: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
     return (str((info.context or Path()) / Path(given[0]).expanduser()), *given[1:])
 
 
-class Alert(Table):
+class Alert(ConfigTable):
     """`[alert]`: where to send alerts: a webhook with its format, and a command."""
 
     webhook: Annotated[str | None, BeforeValidator(_webhook)] = Field(
         default=None, description='an address, or { env = "NAME" }', repr=False
     )
     form: Literal["slack", "json"] | None = None
-    command: Annotated[tuple[str, ...], BeforeValidator(listed), AfterValidator(_command)] = Field(
+    command: Annotated[tuple[str, ...], BeforeValidator(as_tuple), AfterValidator(_command)] = Field(
         default=(), description="a list of texts: the program and its arguments"
     )
 

@@ -25,7 +25,7 @@ from polars_evals.storage.paths import is_inside_of
 from polars_evals.storage.secrets import Options, from_environment, one_line
 from polars_evals.suite import Suite
 from polars_evals.suite.aggregate import Aggregate
-from polars_evals.suite.declared import Table, Text, Texts, read_table
+from polars_evals.suite.config_tables import ConfigTable, Text, Texts, read_table
 from polars_evals.suite.files import Aggregates, parse_toml
 from polars_evals.suite.measure import AUTO, KNOWN, Measures, measures_of
 from polars_evals.traces.dataset import Dataset, scan_dataset
@@ -33,7 +33,7 @@ from polars_evals.traces.rows import Rows
 from polars_evals.wording import did_you_mean, listed, shown
 
 T = TypeVar("T")
-TableT = TypeVar("TableT", bound=Table)
+TableT = TypeVar("TableT", bound=ConfigTable)
 
 FILES = ("html", "junit", "summary", "markdown", "items")
 # The length of windows, where none is given.
@@ -91,7 +91,7 @@ MEASURES = Field(
 REPORT_FILE = Field(default=None, description="a file")
 
 
-class DatasetTable(Table):
+class DatasetTable(ConfigTable):
     """`[input.dataset]`: the reference answers."""
 
     path: Place = Field(description="a file of expected values")
@@ -113,7 +113,7 @@ class DatasetTable(Table):
         return Dataset(self.path, self.on, self.expected)
 
 
-class InputTable(Table):
+class InputTable(ConfigTable):
     """`[input]`."""
 
     path: Places = Field(description="a path or a list of paths")
@@ -128,7 +128,7 @@ class InputTable(Table):
     storage_options: StorageOptions = None
 
 
-class SuiteFile(Table):
+class SuiteFile(ConfigTable):
     """`[suite]` with the path of a file."""
 
     path: Place = Field(description="a file")
@@ -136,7 +136,7 @@ class SuiteFile(Table):
     expected: Text | None = Field(default=None, description="a text")
 
 
-class StoreConfig(Table):
+class StoreConfig(ConfigTable):
     """`[store]`: where the scores are kept, and how long."""
 
     path: Annotated[Place, AfterValidator(lambda path: path.rstrip("/") or "/")] = Field(
@@ -170,7 +170,7 @@ class StoreConfig(Table):
         return self
 
 
-class CompareTable(Table):
+class CompareTable(ConfigTable):
     """`[compare]`: the arguments of `compare`, and which versions are candidates."""
 
     version: Text = Field(description="the column of versions")
@@ -211,7 +211,7 @@ class CompareTable(Table):
         return self.candidate == ("newest",)
 
 
-class TimelineTable(Table):
+class TimelineTable(ConfigTable):
     """`[timeline]`: the arguments of `timeline`."""
 
     time: Text = Field(description="the column of times")
@@ -238,7 +238,7 @@ class TimelineTable(Table):
         }
 
 
-class Report(Table):
+class Report(ConfigTable):
     """`[report]`: the files to write; with `time`, the page also shows scores over time."""
 
     html: Place | None = REPORT_FILE
@@ -282,7 +282,7 @@ class Report(Table):
         return {kind: file for kind, file in named.items() if file is not None}
 
 
-class JobTable(Table):
+class JobTable(ConfigTable):
     """What a job file holds."""
 
     storage_options: StorageOptions = None

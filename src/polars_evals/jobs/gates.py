@@ -16,7 +16,7 @@ from pydantic import Field
 
 from polars_evals._errors import ConfigError
 from polars_evals.drift import Comparison, ComparisonSpec, Timeline
-from polars_evals.suite.declared import Table, Text
+from polars_evals.suite.config_tables import ConfigTable, Text
 from polars_evals.wording import counted, did_you_mean
 
 PASSED, FAILED, SKIPPED, ADVISORY = "passed", "failed", "skipped", "advisory"
@@ -24,14 +24,11 @@ PASSED, FAILED, SKIPPED, ADVISORY = "passed", "failed", "skipped", "advisory"
 
 @dataclass(frozen=True)
 class GateResult:
-    """The result of a gate: `passed`, `failed`, `advisory` or `skipped`.
-
-    `advisory` is a gate with `level = "advisory"` that would have failed; `skipped` is one with nothing to
-    judge yet. The lines of a gate that passed name the rows that are regressed all the same.
-    """
+    """The result of a gate: `advisory` is one that would have failed, `skipped` had nothing to judge yet."""
 
     name: str
     status: str
+    # Those of a gate that passed name the rows that are regressed all the same.
     lines: tuple[str, ...] = ()
     judged: int = 0
     about: str = "row"
@@ -115,7 +112,7 @@ class GateInput:
             )
 
 
-class Gate(Table, ABC):
+class Gate(ConfigTable, ABC):
     """A `[[gate]]`: a condition that fails the run."""
 
     metric: Text | None = Field(default=None, description="a metric of the suite")
@@ -149,7 +146,7 @@ class Gate(Table, ABC):
         return f"{alias} = {', '.join(given) if isinstance(given, tuple) else format(given, 'g')}"
 
     @abstractmethod
-    def judge(self, seen: GateInput) -> Findings:
+    def evaluate(self, seen: GateInput) -> Findings:
         """Look at the scores and the comparison."""
 
     def check(self, context: Context) -> None:
@@ -188,13 +185,15 @@ class Gate(Table, ABC):
         lines = [f"{one} has no rows; is `candidate` in [compare] right?" for one in absent]
         if seen.comparison is None and seen.compare is not None and self.waits_for_candidate:
             nothing = "there is no candidate to compare yet"
-            return self.outcome(FAILED, *lines) if lines else self.outcome(SKIPPED, nothing)
-        found = self.judge(seen)
+            return self.result_of(FAILED, *lines) if lines else self.result_of(SKIPPED, nothing)
+        found = self.evaluate(seen)
         lines += found.objections
         if not found.judged:
             lines = [found.reason or f"there is no {found.about} to judge"]
         status = FAILED if lines else PASSED
-        return self.outcome(status, *(lines or self.regressed(seen)), judged=found.judged, about=found.about)
+        return self.result_of(
+            status, *(lines or self.regressed(seen)), judged=found.judged, about=found.about
+        )
 
     def regressed(self, seen: GateInput) -> list[str]:
         """Name the rows with the verdict `regressed` that a gate about candidates lets pass."""
@@ -204,7 +203,7 @@ class Gate(Table, ABC):
         rows = seen.rows.filter(is_regressed).iter_rows(named=True)
         return [f"{subject(row)} {change(seen, row)}" for row in rows]
 
-    def outcome(self, status: str, *lines: str, judged: int = 0, about: str = "row") -> GateResult:
+    def result_of(self, status: str, *lines: str, judged: int = 0, about: str = "row") -> GateResult:
         """Make a result as the level of the gate has it."""
         is_advice = status == FAILED and self.level == ADVISORY
         return GateResult(self.name, ADVISORY if is_advice else status, lines, judged, about)

@@ -20,7 +20,7 @@ from polars_evals.storage.objects import Folder, open_folder
 from polars_evals.storage.secrets import one_line
 
 RUNS = "_evals/runs"
-KEPT, SPARE = 1000, 100
+RUNS_KEPT, RUNS_SPARE = 1000, 100
 # The status of a run that could not do its work, for a reason that users can mend, or for another.
 REFUSED, BROKEN = "refused", "failed unexpectedly"
 STAMP = "%Y%m%dT%H%M%S%f"
@@ -96,8 +96,8 @@ def _append(folder: Folder, record: Record) -> str:
     # As ASCII, which also holds what is no text in the name of a file.
     folder.create(f"{RUNS}/{name}", json.dumps(record.to_dict()).encode())
     names.append(name)
-    if len(names) > KEPT + SPARE:
-        folder.remove(f"{RUNS}/{name}" for name in names[:-KEPT])
+    if len(names) > RUNS_KEPT + RUNS_SPARE:
+        folder.remove(f"{RUNS}/{name}" for name in names[:-RUNS_KEPT])
     return name
 
 
@@ -115,18 +115,13 @@ def remember(job: Job, folder: Folder, outcome: Outcome) -> Outcome:
     try:
         last = _last_run(folder)
         outcome = replace(outcome, same_as=_same_as(outcome, last))
+        same = ("status", "rows", "added", "updated", "verdicts", "notes", "rescored")
         record = Record(
-            status=outcome.status,
+            **{name: getattr(outcome, name) for name in same},
             exit_code=outcome.exit_code(),
-            rows=outcome.rows,
-            added=outcome.added,
-            updated=outcome.updated,
             files=len(outcome.files),
             failures=dict(list(outcome.failures.items())[:NAMED]),
             gates=tuple(gate.to_dict() for gate in outcome.gates),
-            verdicts=outcome.verdicts,
-            notes=outcome.notes,
-            rescored=outcome.rescored,
         )
         notes = _append_and_send(job, folder, record, outcome.lines(), last)
         return replace(outcome, notes=(*outcome.notes, *notes))
@@ -135,10 +130,7 @@ def remember(job: Job, folder: Folder, outcome: Outcome) -> Outcome:
 
 
 def remember_refusal(job: Job, error: BaseException) -> None:
-    """Add a run that was refused or failed to the history, and send its alerts.
-
-    Where there has been no run yet, there is no history: alerts are sent all the same.
-    """
+    """Add a run that was refused or failed to the history, if there is one, and send its alerts."""
     reason = one_line(error)
     status, code = (REFUSED, error.code) if isinstance(error, JobError) else (BROKEN, UNEXPECTED)
     record = Record(status=status, exit_code=code, notes=(reason,))

@@ -229,10 +229,7 @@ class Input:
     def copies(
         self, entries: Mapping[str, Entry], folder: Path
     ) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
-        """Yield the local path of each file, and the files that cannot be copied, with the reason.
-
-        Objects are copied to this machine, and Parquet files with large row groups to smaller ones.
-        """
+        """Yield local paths, of objects and Parquet files with large row groups as copies, and failures."""
         remote = {file: entry for file, entry in entries.items() if is_remote(file)}
         copied, failures = dict[str, str](), dict[str, str]()
         try:
@@ -260,11 +257,7 @@ class Input:
         apart: bool = False,
         name_models: bool = False,
     ) -> Reading:
-        """Read files together, from the paths that `copies` gives.
-
-        A table of no platform that has the needed columns is taken as it is. `apart` and `name_models` are
-        those of `read_traces`.
-        """
+        """Read files together, from the paths that `copies` gives; `needed` is `as_is` of `read_traces`."""
         return read_traces(
             list(paths),
             self.format,

@@ -188,10 +188,7 @@ class Outcome:
 
 
 def write_reports(outcome: Outcome, report: Report) -> Outcome:
-    """Write the files that the job asks for, and the step summary where the run is a GitHub action.
-
-    One that cannot be written costs itself: the verdict stands, and the other files too.
-    """
+    """Write the files that the job asks for, and a GitHub action's summary; one that fails costs itself."""
     written, unwritten = dict[str, str](), dict[str, str]()
     files = report.files
     if step := os.environ.get(STEP):

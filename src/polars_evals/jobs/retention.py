@@ -29,17 +29,12 @@ TIME, FILE_TIME = "ts", "source_time"
 ROW = list(SOURCE)
 
 
-def outdated(
+def replaced_rows(
     live: Parts, staged: Parts, schema: Schema, config: StoreConfig, version: str | None = None
 ) -> pl.DataFrame:
     """Find the rows, old and new, that a newer row of the same key replaces.
 
     Only the keys' hashes of the new rows are held, 8 bytes each, and the keys of rows that are not alone.
-
-    Raises
-    ------
-    InputError
-        If new rows of one key are of different versions: the comparison would lose one of them.
     """
     key, newest = config.key, [config.newest] if config.newest else []
     order = [*newest, "source_time", "source_file", "source_row"]
@@ -69,6 +64,7 @@ def outdated(
 
 
 def _refuse_mixed(rows: pl.DataFrame, key: Sequence[str], version: str) -> None:
+    """Refuse rows of one key that are of different versions: the comparison would lose one of them."""
     found = rows.group_by(*key).agg(pl.col(version).cast(pl.String).unique().sort())
     mixed = found.filter(pl.col(version).list.len() > 1).sort(*key)
     if mixed.is_empty():
@@ -83,7 +79,7 @@ def _refuse_mixed(rows: pl.DataFrame, key: Sequence[str], version: str) -> None:
 
 
 def without(writer: Writer, parts: Parts, schema: Schema, lost: pl.DataFrame) -> list[Part]:
-    """Return data files without some rows, which `outdated` found: each unchanged or written again."""
+    """Return data files without some rows, which `replaced_rows` found: each unchanged or written again."""
     lost_in = {str(path): rows for (path,), rows in lost.partition_by(PART, as_dict=True).items()}
     kept = list[Part]()
     for part in parts:
@@ -197,10 +193,7 @@ def expire(
     schema: Schema,
     new: Sequence[str] = (),
 ) -> Expiry:
-    """Find the rows to delete; `new` names the files that a run has read.
-
-    If a file has changed since it was first read, its deleted rows do not come back.
-    """
+    """Find the rows to delete, also in the files that a run has read (`new`) and had read before."""
     known = before.state.forgotten if before else None
     again = [name for name in new if before and name in before.state.inputs]
     conditions, forgotten = list[pl.Expr](), known

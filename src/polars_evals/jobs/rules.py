@@ -15,15 +15,14 @@ from pydantic import BeforeValidator, Field
 
 from polars_evals._errors import ConfigError
 from polars_evals.drift import Comparison, ComparisonSpec, Timeline, compare_spec
-from polars_evals.drift.answers import ERROR, OUTCOMES, can_tell, error_of
 from polars_evals.drift.columns import as_text
 from polars_evals.drift.comparison import TOLERANCE, falls
 from polars_evals.drift.components import MEAN
 from polars_evals.drift.inference.decide import VERDICTS
 from polars_evals.drift.inference.intervals import wilson
+from polars_evals.drift.unanswered import ERROR, OUTCOMES, can_tell, error_of
 from polars_evals.jobs.gates import SKIPPED, Context, Findings, Gate, GateInput, GateResult, change, subject
-from polars_evals.suite.declared import Fraction, Table, Text, read_table
-from polars_evals.suite.declared import listed as as_tuple
+from polars_evals.suite.config_tables import ConfigTable, Fraction, Text, as_tuple, read_table
 from polars_evals.suite.measure import AUTO, KNOWN
 from polars_evals.wording import counted, did_you_mean, have, listed, verb
 
@@ -78,7 +77,7 @@ class FailOn(_ComparisonGate, rule="fail_on"):
     verdicts: Verdicts = Field(alias="fail_on", description=ONE_OR_MORE)
     sequential: bool = Field(default=True, description="true, or false for a job that runs only once")
 
-    def judge(self, seen: GateInput) -> Findings:
+    def evaluate(self, seen: GateInput) -> Findings:
         """Judge all gates of this kind together, so that together they err with probability alpha."""
         every = pl.any_horizontal([gate.looked_at() for gate in seen.gates if isinstance(gate, FailOn)])
         rows = seen.compared.family_wise(every, sequential=self.sequential).filter(self.looked_at())
@@ -110,7 +109,7 @@ class NotWorseThan(_ComparisonGate, rule="not_worse_than"):
         if self.margin >= 1 and self.metric in (None, *context.metrics):
             raise ValueError(f"`{self.rule}` must be below 1, as scores are, got {self.margin:g}")
 
-    def judge(self, seen: GateInput) -> Findings:
+    def evaluate(self, seen: GateInput) -> Findings:
         """Look at the interval of each mean and pass rate."""
         chosen = self.looked_at()
         if self.metric is None:
@@ -149,7 +148,7 @@ class _BoundGate(_ComparisonGate):
         """Scores only: a measure has a unit of its own."""
         return context.metrics
 
-    def judge(self, seen: GateInput) -> Findings:
+    def evaluate(self, seen: GateInput) -> Findings:
         about = pl.col("metric").is_in(self.metrics(seen)) & pl.col("by").eq_missing(pl.lit(self.by))
         rows = seen.rows.filter(about)
         judged = rows.filter(_compared_rows() > 0).iter_rows(named=True)
@@ -210,7 +209,7 @@ class _MustNotFlip(Gate, rule="must_not_flip"):
     def demand(self) -> str:
         return f"must_not_flip = {counted(len(self.items), 'item')}"
 
-    def judge(self, seen: GateInput) -> Findings:
+    def evaluate(self, seen: GateInput) -> Findings:
         """Compare the listed items alone, however many others there are."""
         spec, metrics = seen.compared.spec, self.metrics(seen)
         assert spec.item is not None
@@ -282,12 +281,12 @@ class _OverTime(Gate, rule="timeline"):
 
     def result(self, seen: GateInput) -> GateResult:
         """Judge the gate, or skip it while every series has only its reference."""
-        if seen.timeline is not None and not self.judge(seen).judged:
+        if seen.timeline is not None and not self.evaluate(seen).judged:
             for first in self.series(seen.timeline).head(1).iter_rows(named=True):
-                return self.outcome(SKIPPED, f"{_series_name(first)}: {first['reason']}")
+                return self.result_of(SKIPPED, f"{_series_name(first)}: {first['reason']}")
         return super().result(seen)
 
-    def judge(self, seen: GateInput) -> Findings:
+    def evaluate(self, seen: GateInput) -> Findings:
         if seen.timeline is None:
             return Findings(0, reason="there is no timeline: see the notes")
         series = self.series(seen.timeline)
@@ -329,7 +328,7 @@ class _RowsGate(Gate):
         name = self.about or self.what
         return [name] if name else super().metrics(seen)
 
-    def judge(self, seen: GateInput) -> Findings:
+    def evaluate(self, seen: GateInput) -> Findings:
         groups, frame = dict[str, pl.Expr](), seen.scored
         if seen.comparison is not None:
             spec = seen.comparison.spec
@@ -417,7 +416,7 @@ class _MaxMean(_MeasureGate, rule="max_mean"):
         return "mean", self.bound
 
 
-class _Quantile(Table):
+class _Quantile(ConfigTable):
     q: Fraction = Field(description="a number from 0 to 1")
     value: Number = Field(description="a number")
 

@@ -20,7 +20,7 @@ from polars_evals.jobs.gates import FAILED, GateInput
 from polars_evals.jobs.history import Record, read_history, remember, remember_refusal
 from polars_evals.jobs.ingest import Ingest, Source, relative
 from polars_evals.jobs.outcome import Outcome, write_reports
-from polars_evals.jobs.retention import Retention, check_keep, expire, outdated, without
+from polars_evals.jobs.retention import Retention, check_keep, expire, replaced_rows, without
 from polars_evals.jobs.rules import unknown_items
 from polars_evals.jobs.store import PART, SMALL_FILES, Part, Snapshot, State, Store, Writer
 from polars_evals.report.terminal import status_lines
@@ -141,7 +141,7 @@ def _update(job: Job, store: Store, *, rescore: bool, watch: Watch) -> tuple[Out
         live = ingest.widened(live, rows_of)
         schema = {**ingest.schema, **SOURCE} if ingest.parts or schema else {}
         version = None if job.compare is None else job.compare.version
-        lost = outdated(live, ingest.parts, schema, job.store, version)
+        lost = replaced_rows(live, ingest.parts, schema, job.store, version)
         current = without(writer, [*live, *ingest.parts], schema, lost)
         expiry = expire(job.retention, before, current, schema, list(ingest.taken))
         after = expiry.remaining(writer, current, schema)
@@ -267,7 +267,7 @@ def _without_source(schema: dict[str, pl.DataType]) -> dict[str, pl.DataType]:
 def compare_and_judge(job: Job, snapshot: Snapshot | None, outcome: Outcome) -> Outcome:
     """Compare the versions in the store and judge the gates. No gate passes on an empty store."""
     if snapshot is None or not snapshot.rows:
-        results = [gate.outcome(FAILED, "the store has no rows to judge") for gate in job.gates]
+        results = [gate.result_of(FAILED, "the store has no rows to judge") for gate in job.gates]
         return replace(outcome, gates=tuple(results))
     scored = snapshot.scan()
     comparison, absent, notes = None, tuple[str, ...](), list(outcome.notes)
@@ -487,13 +487,15 @@ def maintain(
     _read_existing(store)
     with store.locked(say):
         before = _read_existing(store)
-        forgotten = _delete_old(store, before, retention)
-        current = _read_existing(store)
+        expiry = expire(retention, before, before.parts, before.schema)
+        if expiry.refused:
+            raise StoreError(f"{store.address}: {expiry.notes[0]}")
         with store.folder.staging() as staging:
-            writer = Writer(staging, to_metadata(current.state.signatures))
-            merged = writer.merged(current.parts, current.schema, least=2)
-            if merged != list(current.parts):
-                store.commit(current, current.state, current.schema, merged)
+            writer = Writer(staging, to_metadata(before.state.signatures))
+            kept = expiry.remaining(writer, before.parts, before.schema)
+            merged = writer.merged(kept, before.schema, least=2)
+            if merged != list(before.parts):
+                store.commit(before, replace(before.state, forgotten=expiry.forgotten), before.schema, merged)
         try:
             removed = store.vacuum(keep_days)
         except BaseException as error:
@@ -504,21 +506,8 @@ def maintain(
     return {
         "store": store.address,
         "rows": after.rows,
-        "forgotten": forgotten,
+        "forgotten": expiry.total,
         "files_before": len(before.parts),
         "files": len(after.parts),
         "removed": removed,
     }
-
-
-def _delete_old(store: Store, before: Snapshot, retention: Retention | None) -> int:
-    """Remove the rows that are no longer kept, in a commit of its own, and return how many."""
-    expiry = expire(retention, before, before.parts, before.schema)
-    if expiry.refused:
-        raise StoreError(f"{store.address}: {expiry.notes[0]}")
-    if expiry.counts:
-        with store.folder.staging() as staging:
-            writer = Writer(staging, to_metadata(before.state.signatures))
-            after = expiry.remaining(writer, before.parts, before.schema)
-            store.commit(before, replace(before.state, forgotten=expiry.forgotten), before.schema, after)
-    return expiry.total

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from deltalake import DeltaTable
 
 LAYOUT = 2
-KEPT = 10
+STATES_KEPT = 10
 PART_BYTES = 512 << 20
 # Data files smaller than this are put together when there are so many of them.
 SMALL_BYTES, SMALL_FILES = 16 << 20, 32
@@ -378,7 +378,7 @@ class Store:
             if name.startswith("state-")
         }
         current = _state_file(self.table().transaction_version(APPLICATION) or 0)
-        oldest = sorted(states, key=lambda name: states[name])[:-KEPT]
+        oldest = sorted(states, key=lambda name: states[name])[:-STATES_KEPT]
         self.folder.remove(name for name in oldest if name != current)
         self._remove_abandoned()
 

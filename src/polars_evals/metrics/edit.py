@@ -1,7 +1,7 @@
 """Edits that turn one text into another; RapidFuzz defines most of these metrics."""
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 import polars as pl
 
@@ -334,16 +334,13 @@ def levenshtein_distance(
     return metric(levenshtein_distance, arguments, processor=None)
 
 
-def _check_weights(metric: str, weights: object) -> tuple[int, int, int]:
-    if isinstance(weights, tuple | list) and len(weights) == 3:
-        whole = [isinstance(weight, int) and not isinstance(weight, bool) for weight in weights]
-        if all(whole) and all(0 <= weight <= LARGEST_WEIGHT for weight in weights):
-            insert, delete, substitute = weights
-            return insert, delete, substitute
-    raise ValueError(
-        f"{metric}: `weights` must be three whole numbers (insert, delete, substitute) "
-        f"from 0 to {LARGEST_WEIGHT}, got {shown(weights)}"
-    )
+def _check_weights(metric: str, weights: Any) -> None:
+    fits = isinstance(weights, tuple | list) and len(weights) == 3
+    if not fits or not all(type(one) is int and 0 <= one <= LARGEST_WEIGHT for one in weights):
+        raise ValueError(
+            f"{metric}: `weights` must be three whole numbers (insert, delete, substitute) "
+            f"from 0 to {LARGEST_WEIGHT}, got {shown(weights)}"
+        )
 
 
 def _processed(metric: str, processor: object, column: pl.Expr) -> pl.Expr:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -240,10 +241,9 @@ def json_fields(
     └──────────┴────────────┴────────────┴────────────┘
     """
     arguments = locals()
-    ignored = [
-        read_path("json_fields: `ignore`", one) for one in ([ignore] if isinstance(ignore, str) else ignore)
-    ]
-    keys = [_read_key(one) for one in ([match_by] if isinstance(match_by, str) else match_by)]
+    ignore, match_by = ([one] if isinstance(one, str) else one for one in (ignore, match_by))
+    ignored = [read_path("json_fields: `ignore`", one) for one in ignore]
+    keys = [_read_key(one) for one in match_by]
 
     def equal(left: Any, right: Any) -> bool:
         if is_number(left) and is_number(right):
@@ -257,7 +257,9 @@ def json_fields(
         found = _leaves(json.loads(text, parse_float=Decimal), keys)
         return {path: leaf for path, leaf in found if not any(_covers(one, path) for one in ignored)}
 
-    def compare(output: str, expected: str) -> dict[str, Any]:
+    def score(output: str, expected: str, *can_read: bool) -> dict[str, Any]:
+        if not all(can_read):
+            return {"score": 0.0}
         given, wanted = leaves_of(output), leaves_of(expected)
         names = {path: "$" + "".join(map(_written_step, path)) for path in [*wanted, *given]}
         differing = [path for path in wanted if path in given and not equal(given[path], wanted[path])]
@@ -265,18 +267,14 @@ def json_fields(
         extra = [path for path in given if path not in wanted]
         wrong = {*differing, *lacking, *extra}
         agreeing = len(names) - len(wrong)
+        apart = {"differing": differing, "missing": lacking, "extra": extra}
         return {
             "score": agreeing / len(names) if names else 1.0,
             "fields": [{"path": name, "score": float(path not in wrong)} for path, name in names.items()],
             "agreeing": agreeing,
             "leaves": len(names),
-            "differing": [names[path] for path in differing],
-            "missing": [names[path] for path in lacking],
-            "extra": [names[path] for path in extra],
+            **{key: [names[path] for path in paths] for key, paths in apart.items()},
         }
-
-    def score(output: str, expected: str, *can_read: bool) -> dict[str, Any]:
-        return compare(output, expected) if all(can_read) else {"score": 0.0}
 
     def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
         return python.by_row(score, LEAVES, left, right, readable(left), readable(right))
@@ -353,9 +351,8 @@ def _leaves(value: object, keys: Sequence[tuple[Pattern, str]] = ()) -> Iterator
         if isinstance(here, dict) and here:
             to_do += [((*path, key), below) for key, below in reversed(here.items())]
         elif isinstance(here, list) and here:
-            key = next(
-                (key for pattern, key in keys if len(pattern) == len(path) and _covers(pattern, path)), None
-            )
+            fitting = (key for pattern, key in keys if len(pattern) == len(path) and _covers(pattern, path))
+            key = next(fitting, None)
             steps = range(len(here)) if key is None else _entries(here, key)
             to_do += reversed([((*path, step), below) for step, below in zip(steps, here, strict=True)])
         else:
@@ -365,18 +362,16 @@ def _leaves(value: object, keys: Sequence[tuple[Pattern, str]] = ()) -> Iterator
 def _entries(array: Sequence[object], key: str) -> list[int | Entry]:
     """Name the objects of an array by a key; those without it stay at their place among each other."""
     steps: list[int | Entry] = []
-    seen: dict[str, int] = {}
-    places = 0
+    # None counts those without the key.
+    seen = Counter[str | None]()
     for one in array:
-        if not isinstance(one, dict) or key not in one:
-            steps.append(places)
-            places += 1
-            continue
-        value = one[key]
-        # However a number is written.
-        text = str(Decimal(value).normalize()) if is_number(value) else json.dumps(value, default=str)
-        number = seen[text] = seen.get(text, -1) + 1
-        steps.append(Entry(key, text, number))
+        text = None
+        if isinstance(one, dict) and key in one:
+            value = one[key]
+            # However a number is written.
+            text = str(Decimal(value).normalize()) if is_number(value) else json.dumps(value, default=str)
+        steps.append(seen[text] if text is None else Entry(key, text, seen[text]))
+        seen[text] += 1
     return steps
 
 

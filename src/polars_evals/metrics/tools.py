@@ -26,12 +26,8 @@ from polars_evals.wording import did_you_mean, shown
 __all__ = ["tool_calls", "tool_calls_valid"]
 
 _COUNTS: Fields = {"calls": pl.Int64, "repeated": pl.Int64}
-_MATCHED: Fields = {
-    **_COUNTS,
-    "matched": pl.Int64,
-    "output_calls": pl.List(pl.String),
-    "expected_calls": pl.List(pl.String),
-}
+_WRITTEN: Fields = {"output_calls": pl.List(pl.String), "expected_calls": pl.List(pl.String)}
+_MATCHED: Fields = {**_COUNTS, "matched": pl.Int64, **_WRITTEN}
 _VALID: Fields = {**_COUNTS, "valid": pl.Int64, "errors": pl.List(pl.String)}
 
 # Lists of structs are lists of calls: one text.
@@ -141,12 +137,8 @@ def tool_calls(
             # Each wanted call takes the first fitting one behind the one before.
             left = iter(given)
             return float(all(any(same(one, call) for one in left) for call in wanted))
-        needed = {
-            "unordered": max(len(given), len(wanted)),
-            "subset": len(given),
-            "superset": len(wanted),
-        }
-        return float(matched == needed[mode])
+        sizes = {"unordered": max(len(given), len(wanted)), "subset": len(given), "superset": len(wanted)}
+        return float(matched == sizes[mode])
 
     def compare(made: _Read, needed: _Read) -> dict[str, Any]:
         given, wanted = made.calls, needed.calls
@@ -300,15 +292,13 @@ def _as_call(value: Mapping[str, Any]) -> Call | None:
 
 def _read_arguments(call: Mapping[str, Any]) -> Any:
     """Take the arguments of a call, which may be JSON in a text; none are an empty object."""
-    given = next((call[key] for key in _ARGUMENTS if call.get(key) is not None), None)
-    if isinstance(given, str):
-        if not given.strip():
-            return {}
-        try:
-            return json.loads(given)
-        except (ValueError, RecursionError):
-            return given
-    return {} if given is None else given
+    given: Any = next((call[key] for key in _ARGUMENTS if call.get(key) is not None), {})
+    if not isinstance(given, str):
+        return given
+    try:
+        return json.loads(given) if given.strip() else {}
+    except (ValueError, RecursionError):
+        return given
 
 
 def _counts(calls: Sequence[Call]) -> dict[str, int]:
@@ -393,10 +383,7 @@ def _declarations(value: Any) -> Iterable[Mapping[str, Any]]:
     else:
         keys = ("function", "toolSpec", "functionDeclarations", "function_declarations", "tools")
         inner = next((value[key] for key in keys if isinstance(value.get(key), list | Mapping)), None)
-        if inner is None:
-            yield value
-        else:
-            yield from _declarations(inner)
+        yield from [value] if inner is None else _declarations(inner)
 
 
 def _lowered(schema: Any) -> Any:

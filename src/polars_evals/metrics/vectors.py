@@ -147,9 +147,10 @@ def semantic(
             rows = rows.join(found, on=side, how="left", maintain_order="left")
         vectors = [pl.col(f"{side}_vector") for side in ("output", "expected")]
         cosine = call("cosine", vectors, {"threshold": 0.0, "missing": "fail", "details": False})
-        equal, present = pl.col("output") == pl.col("expected"), pl.col("output").is_not_null()
-        score = pl.when(equal).then(1.0).when(present & pl.col("expected").is_not_null()).then("cosine")
-        return rows.with_columns(cosine=cosine.struct.field("score")).with_columns(score=score)
+        # Null where one of the texts is.
+        equal = pl.col("output") == pl.col("expected")
+        score = pl.when(equal).then(1.0).when(~equal).then(cosine.struct.field("score"))
+        return rows.with_columns(score=score)
 
     fields: Fields = {"output_vector": VECTOR, "expected_vector": VECTOR} if vectors else {}
     return python.metric(semantic, arguments, kernel, fields=fields)
@@ -163,22 +164,18 @@ class Embeddings:
         self.known: OrderedDict[str, np.ndarray[Any, Any]] = OrderedDict()
         self.lock = Lock()
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __reduce__(self) -> "tuple[type[Embeddings], tuple[Encode, int, Path | None]]":
         """Leave out what a worker makes anew."""
-        return {"encode": self.encode, "batch_size": self.batch_size, "cache": self.cache}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(**state)  # type: ignore[misc]
+        return Embeddings, (self.encode, self.batch_size, self.cache)
 
     def of(self, texts: list[str]) -> pl.Series:
         """Give the vectors of different texts."""
         with self.lock:
             if self.cache is not None and self.cache.exists() and not self.known:
                 self.known.update(_read_cache(self.cache))
-            unknown = [text for text in texts if text not in self.known]
-            fresh = dict(self.encoded(unknown))
-            found = [self.known[text] if text in self.known else fresh[text] for text in texts]
+            fresh = dict(self.encoded([text for text in texts if text not in self.known]))
             self.known.update(fresh)
+            found = [self.known[text] for text in texts]
             if self.cache is not None and fresh:
                 _write_cache(self.cache, self.known)
             while self.cache is None and len(self.known) > REMEMBERED:
@@ -218,10 +215,7 @@ def _read_cache(path: Path) -> "dict[str, np.ndarray[Any, Any]]":
     import numpy as np
 
     stored = pl.read_parquet(path, columns=["text", "vector"])
-    return {
-        text: np.asarray(vector, dtype=np.float32)
-        for text, vector in zip(stored["text"], stored["vector"].to_list(), strict=True)
-    }
+    return {text: np.asarray(vector, dtype=np.float32) for text, vector in stored.rows()}
 
 
 def _write_cache(path: Path, known: "OrderedDict[str, np.ndarray[Any, Any]]") -> None:
@@ -285,8 +279,7 @@ def encoder_name(encoder: Encoder) -> str:
 
 def _function_name(function: Callable[..., Any]) -> str:
     """Name a function by its module, its name and its `version`, where it has one."""
-    name = (
-        f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', type(function).__name__)}"
-    )
+    called = getattr(function, "__qualname__", type(function).__name__)
+    name = f"{getattr(function, '__module__', '')}.{called}"
     version = getattr(function, "version", None)
     return name if version is None else f"{name}-{version}"

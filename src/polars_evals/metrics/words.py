@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, get_args
 
 import polars as pl
 
-from polars_evals.expressions.native import as_expr, as_text_lists, call, metric
+from polars_evals.expressions.native import as_expr, call, metric
 from polars_evals.expressions.options import (
     Amount,
     Fraction,
@@ -23,18 +23,9 @@ from polars_evals.wording import did_you_mean, shown
 __all__ = ["bleu", "chrf", "gleu", "jaccard", "recall", "response", "rouge", "token_f1", "wer"]
 
 Variant = Literal[
-    "rouge1",
-    "rouge2",
-    "rouge3",
-    "rouge4",
-    "rouge5",
-    "rouge6",
-    "rouge7",
-    "rouge8",
-    "rouge9",
-    "rougeL",
-    "rougeLsum",
-]
+    "rouge1", "rouge2", "rouge3", "rouge4", "rouge5", "rouge6", "rouge7", "rouge8", "rouge9",
+    "rougeL", "rougeLsum",
+]  # fmt: skip
 VARIANTS: tuple[str, ...] = get_args(Variant)
 
 TOKENIZERS = ("auto", "rouge", "whitespace", "unicode", "characters")
@@ -605,13 +596,10 @@ def _word_metric(
     _check_tokenizer(name, tokenizer)
     if tokenizer in TOKENIZERS:
         return metric(function, arguments)
+    options = {"name": name, "argument": "output"}
     sides = [as_expr(name, side, arguments[side]) for side in ("output", "expected")]
-    found = [
-        as_text_lists(name, "output", side).list.eval(
-            _find_words(pl.element(), tokenizer, fold_case=fold_case, by_line=by_line)
-        )
-        for side in sides
-    ]
+    words = _find_words(pl.element(), tokenizer, fold_case=fold_case, by_line=by_line)
+    found = [call("as_text_lists", [side], options).list.eval(words) for side in sides]
     return metric(function, arguments, more=found, words=True)
 
 

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from polars_evals.drift.answers import (
+from polars_evals.drift.columns import as_text, item_key, values_of
+from polars_evals.drift.items import text_of
+from polars_evals.drift.unanswered import (
     CUT_OFF,
     HAS_ANSWER,
     HELD_BACK,
@@ -21,8 +23,6 @@ from polars_evals.drift.answers import (
     finish_of,
     scores_of_answers,
 )
-from polars_evals.drift.columns import as_text, item_key, values_of
-from polars_evals.drift.items import text_of
 from polars_evals.report.numbers import common_prefix, middle_cut
 from polars_evals.report.tables import rows_of
 from polars_evals.wording import counted, reveal

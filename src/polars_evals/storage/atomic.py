@@ -11,20 +11,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from errno import EACCES, EAGAIN, EDEADLK, ENOLCK, ENOSYS, ENOTSUP
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
 from uuid import uuid4
 
-
-def _system_module(name: str) -> Any:
-    """Import a module that only some systems have."""
-    return import_module(name) if find_spec(name) else None
-
-
-fcntl = _system_module("fcntl")
-msvcrt = _system_module("msvcrt")
 is_windows = sys.platform == "win32"
+fcntl: Any = None if is_windows else import_module("fcntl")
+msvcrt: Any = import_module("msvcrt") if is_windows else None
 
 # The error numbers of a lock that another process holds.
 HELD = (EACCES, EAGAIN, EDEADLK)
@@ -37,26 +30,19 @@ _temporary: set[Path] = set()
 
 @contextmanager
 def locked(path: Path, waiting: Callable[[], None]) -> Iterator[bool]:
-    """Hold a lock that ends with the process; `waiting` is called if another has it.
-
-    Gives False where the file system has no locks. Nothing may depend on them alone.
-    """
+    """Hold a lock that ends with the process, waiting for it; gives False where there are no locks."""
     with open(path, "a") as file:
         yield _lock(file, waiting)
-        if fcntl is None and msvcrt is not None:
+        if fcntl is None:
             _windows_lock(file, msvcrt.LK_UNLCK)
 
 
 def _lock(file: IO[Any], waiting: Callable[[], None]) -> bool:
     try:
-        if _try_lock(file):
-            return True
-        waiting()
-        if fcntl is not None:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            return True
-        while not _try_lock(file):
-            time.sleep(0.2)
+        if not _try_lock(file):
+            waiting()
+            while not _try_lock(file):
+                time.sleep(0.2)
     except OSError as error:
         if error.errno not in NO_LOCKS:
             raise
@@ -128,13 +114,7 @@ def replace(temporary: Path, path: Path, *, attempts: int = 20) -> None:
 
 
 def create_file(path: Path, content: bytes) -> None:
-    """Write a file under another name and give it its own once it is complete on disk.
-
-    Raises
-    ------
-    FileExistsError
-        If the name is taken.
-    """
+    """Write a file that gets its name once it is complete on disk; FileExistsError if the name is taken."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{uuid4().hex}")
     try:

@@ -21,9 +21,11 @@ from uuid import uuid4
 
 from polars_evals._errors import ConfigError, InputError, JobError, StoreError
 from polars_evals.storage import atomic
-from polars_evals.storage.secrets import Options, keep_environment_secret, one_line
+from polars_evals.storage.secrets import Options, keep_secrets, one_line
 
 SCHEMES = ("s3", "gs", "az", "abfss")
+# How variables begin that are about them.
+VARIABLES = ("AWS_", "AZURE_", "GOOGLE_", "GCP_")
 # Options of the connection rather than of a kind of store; some tools write a kind before them.
 CLIENT = re.compile(
     r"(?:aws_|azure_|google_)?(allow_http|allow_invalid_certificates|connect_timeout|timeout|proxy_url)"
@@ -215,13 +217,10 @@ class Address:
     def open(self, options: Mapping[str, str] | None, *, prefix: str) -> Any:
         """Connect."""
         stores = obstore().store
-        keep_environment_secret()
+        around = {name: value for name, value in os.environ.items() if name.startswith(VARIABLES)}
+        keep_secrets(around)
         # The library takes from the environment what is about a kind of store, but not about the connection.
-        around = {
-            name: value
-            for name, value in os.environ.items()
-            if name.startswith(("AWS_", "AZURE_", "GOOGLE_")) and CLIENT.fullmatch(name.lower())
-        }
+        around = {name: value for name, value in around.items() if CLIENT.fullmatch(name.lower())}
         config, client = split_options({**around, **(options or {})})
         kind = {"s3": stores.S3Store, "gs": stores.GCSStore}.get(self.scheme, stores.AzureStore)
         container, _, account = self.host.partition("@")

@@ -37,19 +37,11 @@ class Listing:
 def expand(
     paths: Paths, endings: Collection[str], storage_options: Mapping[str, str] | None = None
 ) -> list[str]:
-    """
-    List the files that a path, a folder, a pattern, a URL, or a list of these stands for.
-
-    A URL of a single file, and one that only Polars knows, is taken as it is.
-
-    Raises
-    ------
-    FileNotFoundError
-        If a path stands for no file, or a folder cannot be looked into.
-    """
+    """List the files that paths, folders, patterns and URLs stand for; FileNotFoundError if one has none."""
     files = list[str]()
     for path in [paths] if isinstance(paths, str | Path) else paths:
         named = local_path(os.fspath(path)) or os.fspath(path)
+        # A URL of a single file, and one that only Polars knows, is taken as it is.
         if is_remote(named) and (
             named.partition("://")[0] not in SCHEMES or (not has_magic(named) and ending(named) in endings)
         ):
@@ -127,13 +119,10 @@ def _list_local(path: str, endings: Collection[str]) -> Listing:
 
 def _list_remote(path: str, endings: Collection[str], options: Mapping[str, str] | None) -> Listing:
     address = Address.of(path)
-    fixed, pattern = list[str](), None
-    for at, piece in enumerate(pieces := address.path.split("/")):
-        if has_magic(piece):
-            pattern = _pieces("/".join(pieces[at:]))
-            break
-        fixed.append(piece)
-    root = Address(address.scheme, address.host, "/".join(fixed))
+    pieces = address.path.split("/")
+    first = next((at for at, piece in enumerate(pieces) if has_magic(piece)), len(pieces))
+    pattern = _pieces("/".join(pieces[first:])) if first < len(pieces) else None
+    root = Address(address.scheme, address.host, "/".join(pieces[:first]))
     objects, listing = list_objects(root, options, is_folder=pattern is not None), Listing()
     for name, entry in objects.items():
         is_itself = name == root.path
@@ -182,10 +171,7 @@ def _matches(names: Sequence[str], pattern: Sequence[str]) -> bool:
 
 
 def split_pattern(pattern: str) -> tuple[str, str]:
-    """Split a pattern into the folder that all its files are in, and the rest.
-
-    A folder whose own name has the characters of a pattern, such as the one of a job, is that folder.
-    """
+    """Split a pattern into the folder of all its files, which may be named like a pattern, and the rest."""
     pieces = pattern.replace(os.sep, "/").split("/")
     first = next(index for index, piece in enumerate(pieces) if has_magic(piece))
     while first < len(pieces) - 1 and os.path.isdir("/".join(pieces[: first + 1])):

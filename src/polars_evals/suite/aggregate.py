@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -132,14 +132,12 @@ class Aggregate:
     @property
     def signature(self) -> str:
         """All that can change the counts, in one line."""
-        given = {
-            key: value
+        options = [
+            f"{key}:{shown(value)}"
             for key, value in self.to_dict().items()
             if key in ("positive", "labels", "clean", "clean_expected")
-        }
-        return "|".join(
-            [self.type, *(f"{key}:{shown(value)}" for key, value in given.items()), "aggregate:1"]
-        )
+        ]
+        return "|".join([self.type, *options, "aggregate:1"])
 
     def counts(self, schema: Schema) -> pl.Expr:
         """
@@ -159,16 +157,15 @@ class Aggregate:
         known = sides["expected"].is_not_null()
         kind = pl.lit(self.type).alias("type")
         if self.type in OF_CLASSES:
-            dtypes = [schema[column] for column in self._metric.sides.values()]
-            if all(dtype.is_numeric() for dtype in dtypes) and dtypes[0] != dtypes[1]:
+            dtypes = {schema[column] for column in self.columns}
+            if len(dtypes) > 1 and all(dtype.is_numeric() for dtype in dtypes):
                 # 1 and 1.0 are one class.
                 sides = {side: expr.cast(pl.Float64) for side, expr in sides.items()}
-            expected, output = (sides[side].cast(pl.String).alias(side) for side in ("expected", "output"))
+            expected, output = (sides[side].cast(pl.String) for side in ("expected", "output"))
             if self.labels is not None:
-                output = pl.when(output.is_in(self.labels)).then(output).alias("output")
-            labels = [expected, output]
-            positive = pl.lit(self._positive_text(schema), dtype=pl.String).alias("positive")
-            found = pl.struct(kind, positive, *labels)
+                output = pl.when(output.is_in(self.labels)).then(output)
+            positive = pl.lit(self._positive_text(dtypes), dtype=pl.String)
+            found = pl.struct(kind, positive=positive, expected=expected, output=output)
         else:
             expected = sides["expected"]
             if not schema[self._metric.sides["expected"]].is_nested():
@@ -180,15 +177,13 @@ class Aggregate:
             found = pl.struct(kind, sums.struct.field("counts"))
         return pl.when(known).then(found).alias(self.column)
 
-    def _positive_text(self, schema: Schema) -> str | None:
+    def _positive_text(self, dtypes: Collection[pl.DataType]) -> str | None:
         """Return the positive class as the labels are written."""
         if self.positive is None or isinstance(self.positive, str):
             return self.positive
-        dtypes = {schema[column] for column in self._metric.sides.values()}
-        dtype = dtypes.pop() if len(dtypes) == 1 else pl.Float64()
+        [dtype] = dtypes if len(dtypes) == 1 else [pl.Float64()]
         made = pl.Series([self.positive])
-        written = made.cast(dtype).cast(pl.String) if dtype.is_numeric() else made.cast(pl.String)
-        return str(written.item())
+        return str((made.cast(dtype) if dtype.is_numeric() else made).cast(pl.String).item())
 
 
 def _sums(kind: str) -> pl.Expr:
@@ -216,26 +211,20 @@ def aggregates_of(given: Any) -> tuple[Aggregate, ...]:
     """Return aggregates of names, aggregates, or tables as in a suite file; each name once."""
     if given is None:
         return ()
-    several = [given] if isinstance(given, str | Aggregate | Mapping) else given
-    if not isinstance(several, Iterable):
-        raise TypeError(f"aggregates takes names or pe.Aggregate(...), got {shown(given)}")
-    found = []
-    for one in several:
-        if isinstance(one, Aggregate):
-            found.append(one)
-        elif isinstance(one, str):
-            found.append(Aggregate(one))
-        elif isinstance(one, Mapping):
-            found.append(_of_table(one))
-        else:
-            raise TypeError(f"aggregates takes names or pe.Aggregate(...), got {shown(one)}")
+    alone = isinstance(given, str | Aggregate | Mapping) or not isinstance(given, Iterable)
+    found = [_aggregate_of(one) for one in ([given] if alone else given)]
     names = [one.name for one in found]
     if repeated := sorted({str(name) for name in names if names.count(name) > 1}):
         raise ValueError(f'two aggregates are named "{repeated[0]}"; give one of them another name: name="…"')
     return tuple(found)
 
 
-def _of_table(entry: Mapping[str, Any]) -> Aggregate:
+def _aggregate_of(entry: object) -> Aggregate:
+    if isinstance(entry, Aggregate):
+        return entry
+    entry = {"type": entry} if isinstance(entry, str) else entry
+    if not isinstance(entry, Mapping):
+        raise TypeError(f"aggregates takes names or pe.Aggregate(...), got {shown(entry)}")
     known = [field.name for field in fields(Aggregate)]
     for key in entry:
         if key not in known:

@@ -12,7 +12,7 @@ from polars.exceptions import InvalidOperationError
 
 from polars_evals import metrics
 from polars_evals._polars import error_text
-from polars_evals.expressions.native import LABEL, label, result_fields
+from polars_evals.expressions.native import LABEL, as_expr, label, result_fields
 from polars_evals.expressions.options import IntoText, Missing, check_common
 from polars_evals.expressions.python import elementwise
 from polars_evals.wording import shown, without_query
@@ -339,7 +339,6 @@ def column(
             raise ValueError(f"column: `{key}` must be a number, got {shown(value)}")
     if low >= high:
         raise ValueError(f"column: `low` is {low}, not below the `high` of {high}")
-    source = pl.col(output) if isinstance(output, str) else output
-    assert isinstance(source, pl.Expr)
+    source = as_expr("column", "output", output)
     score = source if (low, high) == (0.0, 1.0) else (source - low) / (high - low)
     return _shaped("column", score, threshold=threshold, missing=missing, details=details)

@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, Validat
 
 from polars_evals.clean import read_steps
 from polars_evals.suite.aggregate import Aggregate, aggregates_of
-from polars_evals.suite.declared import Table, Text, mapping, read_table
+from polars_evals.suite.config_tables import ConfigTable, Text, mapping, read_table
 from polars_evals.suite.measure import Measure, measures_of
 from polars_evals.suite.metric import (
     Metric,
@@ -277,7 +277,7 @@ Evaluated = Annotated[list[Annotated[Any, PlainValidator(_as_evaluator)]], Befor
 Steps = Annotated[Any, PlainValidator(_as_steps)]
 
 
-class SuiteTable(Table):
+class SuiteTable(ConfigTable):
     """What a suite file holds."""
 
     keys_are: ClassVar[str] = "a suite has"
@@ -291,7 +291,7 @@ class SuiteTable(Table):
     clean_expected: Steps = None
 
 
-class ForeignTable(Table):
+class ForeignTable(ConfigTable):
     """A file of another system with its evaluators; the rest is its own: providers, datasets, reports."""
 
     model_config = ConfigDict(extra="ignore")
@@ -301,7 +301,7 @@ class ForeignTable(Table):
     expected: Text | dict[str, Any] | None = Field(None, description="the name of a column")
 
 
-class Evaluator(Table):
+class Evaluator(ConfigTable):
     """An evaluator of another system."""
 
     keys_are: ClassVar[str] = "an evaluator has"

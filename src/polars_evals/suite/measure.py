@@ -21,7 +21,7 @@ AUTO = "auto"
 # The quantiles that are made where none are named.
 USUAL = (0.5, 0.95)
 # The part of the baseline's mean, or quantile, that matters where no `min_effect` is named.
-PART = 0.05
+EFFECT_SHARE = 0.05
 # What more and less of a unit is called.
 MORE = {
     **dict.fromkeys(("ns", "us", "µs", "ms", "s", "min", "h"), ("slower", "faster")),

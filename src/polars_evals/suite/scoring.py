@@ -172,8 +172,7 @@ def _add_side(prepared: Prepared, metric: Metric, side: str, schema: pl.Schema) 
         return source
     base = metric.literal if source is None else pl.col(source)
     assert base is not None
-    shown = source if source is not None else side
-    key = (source if source is not None else base.meta.serialize(), json.dumps(steps, default=str))
+    key = source or base.meta.serialize(), json.dumps(steps, default=str)
     if key not in prepared.made:
         name = f"__evals_made_{len(prepared.made)}"
         if not steps:
@@ -183,7 +182,7 @@ def _add_side(prepared: Prepared, metric: Metric, side: str, schema: pl.Schema) 
         else:
             prepared.made[key] = cleaned(base, read_steps("clean", steps)).alias(f"{name}_struct")
             prepared.texts[name] = pl.col(f"{name}_struct").struct.field("text").alias(name)
-        prepared.sources[name] = shown
+        prepared.sources[name] = source or side
         if source is None:
             prepared.literals.add(name)
     made = prepared.made[key].meta.output_name()

@@ -44,9 +44,8 @@ COLUMN = "column"
 
 def signature(metric: Metric) -> str:
     """Write every option that can change a score or a label, and the versions of what computes it."""
-    given = [f"{key}:{text}" for key, text in settings(metric)]
-    if metric.function is not None:
-        given.insert(0, f"function:{identity(metric.function)}")
+    given = [] if metric.function is None else [f"function:{identity(metric.function)}"]
+    given += [f"{key}:{text}" for key, text in settings(metric)]
     cleaning = {key: getattr(metric, key) for key in ("clean", "clean_expected", "field", "rows")}
     given += [f"{key}:{written(steps)}" for key, steps in cleaning.items() if steps]
     if metric.literal is not None:
@@ -145,9 +144,8 @@ def signatures(
     first, *others = found
     for other in others:
         if found[other] != found[first]:
-            raise ValueError(
-                f"scores that were not made in the same way:\n{_differences(first, other, found)}"
-            )
+            unlike = _differences(first, other, found)
+            raise ValueError(f"scores that were not made in the same way:\n{unlike}")
     return found[first]
 
 

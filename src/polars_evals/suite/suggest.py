@@ -155,12 +155,11 @@ class _Texts:
 
     @classmethod
     def of(cls, rows: pl.DataFrame, sides: Mapping[str, str]) -> _Texts:
-        output = _as_texts(rows[sides["output"]]).alias("output")
-        has_expected = "expected" in sides and rows[sides["expected"]].drop_nulls().len() > 0
-        expected = _as_texts(rows[sides["expected"]]).alias("expected") if has_expected else output
-        pairs = pl.DataFrame([output, expected.alias("expected")]).drop_nulls()
+        has_expected = "expected" in sides and rows[sides["expected"]].count() > 0
         what = sides["expected" if has_expected else "output"]
-        return cls(output.drop_nulls(), expected.drop_nulls().alias("expected"), pairs, what)
+        output, expected = _as_texts(rows[sides["output"]]), _as_texts(rows[what])
+        pairs = pl.DataFrame({"output": output, "expected": expected}).drop_nulls()
+        return cls(output.drop_nulls(), expected.drop_nulls(), pairs, what)
 
     def share(self, pattern: str, side: str = "output") -> float:
         """Return how many of the texts have a pattern."""
@@ -310,33 +309,29 @@ def _labels(texts: _Texts, found: _Found) -> bool:
     """Labels: a few values that come again and again."""
     if not _are_labels(texts):
         return False
-    values = texts.values
-    several = len(values) > 1
-    if several:
+    values, also = texts.values, ""
+    if len(values) > 1:
         # A stray answer is wrong, and no class of its own.
         found.aggregates.append(Aggregate("macro_f1", labels=values))
-    found.add(
-        f"{texts.what} has {counted(len(values), 'value')} in {counted(texts.expected.len(), 'row')}: "
-        f"exact_match{', aggregate macro_f1' if several else ''}",
-        Metric("exact_match"),
-    )
+        also = ", aggregate macro_f1"
+    seen = f"{counted(len(values), 'value')} in {counted(texts.expected.len(), 'row')}"
+    found.add(f"{texts.what} has {seen}: exact_match{also}", Metric("exact_match"))
     # A step after which more answers are one of the labels.
     known = _share_of_labels(texts, found.steps)
     steps: list[tuple[Any, str]] = [({"regex": r"\[([^\[\]]+)\]"}, "in brackets")]
     with suppress(ValueError):  # labels of several words, or two that differ only in case, are no choices
         steps.append(({"choice": check_choices("clean", values)}, "within other text"))
     shares = [_share_of_labels(texts, [*found.steps, step]) for step, _ in steps]
-    if max(shares) > known + OFTEN:
-        step, shown = steps[shares.index(max(shares))]
-        found.clean(step, max(shares) - known, f"contain a label {shown}: clean keeps only the label")
+    best = max(shares)
+    if best > known + OFTEN:
+        step, shown = steps[shares.index(best)]
+        found.clean(step, best - known, f"contain a label {shown}: clean keeps only the label")
     return True
 
 
 def _share_of_labels(texts: _Texts, steps: Sequence[Any]) -> float:
     """Return how many answers are a label after some steps."""
-    output = pl.col("output")
-    if steps:
-        output = cleaned_text(output, steps)
+    output = cleaned_text(pl.col("output"), steps) if steps else pl.col("output")
     is_label = output.str.strip_chars().is_in(texts.values)
     return float(texts.output.to_frame("output").select(is_label.mean()).item() or 0.0)
 
@@ -364,20 +359,19 @@ def _retrieval(rows: pl.DataFrame, sides: Mapping[str, str], found: _Found) -> b
     expected = rows[sides["expected"]] if "expected" in sides else None
     if expected is None or not _holds_ids(expected):
         return False
-    candidates = (sides["output"], "contexts")
-    output = next((one for one in candidates if one in rows.columns and _holds_ids(rows[one])), None)
-    if output is None:
-        return False
     names = ("recall_at_k", "ndcg", "reciprocal_rank")
-    reason = f"{output} and {sides['expected']} are lists of ids: {', '.join(names)}"
-    return found.add(reason, *(Metric(name, output=output) for name in names))
+    for output in (sides["output"], "contexts"):
+        if output in rows and _holds_ids(rows[output]):
+            reason = f"{output} and {sides['expected']} are lists of ids: {', '.join(names)}"
+            return found.add(reason, *(Metric(name, output=output) for name in names))
+    return False
 
 
 def _holds_ids(column: pl.Series) -> bool:
     if not isinstance(column.dtype, pl.List):
         return False
     inner = column.explode().drop_nulls()
-    if inner.is_empty() or inner.dtype != pl.String:
+    if inner.dtype != pl.String:
         return inner.dtype.is_integer() and not inner.is_empty()
     ids = (inner.str.len_chars() <= 64) & ~inner.str.contains(r"\s") & inner.str.contains(r"[\d_:/.-]")
     return bool((ids.mean() or 0.0) >= NEARLY_ALL)  # type: ignore[operator]
@@ -404,20 +398,18 @@ def _holds_calls(column: pl.Series) -> bool:
 
 def _is_calls(text: str) -> bool:
     value = _parsed(text)
-    calls = value if isinstance(value, list) else [value]
     if isinstance(value, dict) and isinstance(value.get("tool_calls"), list):
-        calls = value["tool_calls"]
-    return bool(calls) and all(_is_call(call) for call in calls)
+        value = value["tool_calls"]
+    calls = value if isinstance(value, list) else [value]
+    return bool(calls) and all(map(_is_call, calls))
 
 
 def _is_call(call: Any) -> bool:
     if not isinstance(call, dict):
         return False
     call = next((call[key] for key in ("function", "functionCall", "toolUse") if key in call), call)
-    arguments = ("arguments", "args", "input", "parameters")
-    return (
-        isinstance(call, dict) and isinstance(call.get("name"), str) and any(key in call for key in arguments)
-    )
+    arguments = {"arguments", "args", "input", "parameters"}
+    return isinstance(call, dict) and isinstance(call.get("name"), str) and not arguments.isdisjoint(call)
 
 
 def _scores(rows: pl.DataFrame, taken: set[str]) -> Iterator[tuple[Metric, str]]:
@@ -429,13 +421,11 @@ def _scores(rows: pl.DataFrame, taken: set[str]) -> Iterator[tuple[Metric, str]]
         # Ratings of a few rows are people's labels (`compare(truth=...)`), and no metric of all rows.
         if values.is_empty() or values.len() < MOST * rows.height:
             continue
-        low, high = values.min(), values.max()
-        assert isinstance(low, float)
-        assert isinstance(high, float)
-        scale = next((one for one in _SCALES if one[0] <= low and high <= one[1]), None)
-        if scale is None or (scale != (0.0, 1.0) and values.n_unique() < 3):
+        scales = [one for one in _SCALES if values.is_between(*one).all()]
+        if not scales or (scales[0] != (0.0, 1.0) and values.n_unique() < 3):
             continue
-        options: dict[str, Any] = {} if scale == (0.0, 1.0) else {"low": scale[0], "high": scale[1]}
+        low, high = scales[0]
+        options: dict[str, Any] = {} if (low, high) == (0.0, 1.0) else {"low": low, "high": high}
         called = name.removesuffix("_score")
         metric = Metric("column", name=called, column=name, missing="null", **options)
-        yield metric, f"{name} holds scores from {scale[0]:g} to {scale[1]:g}: column"
+        yield metric, f"{name} holds scores from {low:g} to {high:g}: column"

@@ -1,10 +1,9 @@
 """From the traces that platforms export to a frame that can be scored."""
 
-from polars_evals.traces.check import TraceCheck, check_traces
 from polars_evals.traces.dataset import unmatched_items, with_expected
 from polars_evals.traces.detect import Detection
 from polars_evals.traces.rows import conversations
-from polars_evals.traces.scan import detect_traces, scan_traces, trace_files
+from polars_evals.traces.scan import TraceCheck, check_traces, detect_traces, scan_traces
 
 __all__ = [
     "Detection",
@@ -13,7 +12,6 @@ __all__ = [
     "conversations",
     "detect_traces",
     "scan_traces",
-    "trace_files",
     "unmatched_items",
     "with_expected",
 ]

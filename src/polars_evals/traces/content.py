@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, BinaryIO, Literal, TypeAlias
 
 import polars as pl
 
@@ -59,8 +59,9 @@ class TraceFile:
 
     name: str
     kind: Kind
-    # Where its bytes are, which may be a copy.
+    # Where its bytes are, which may be a copy, and the options of their store.
     path: str
+    storage_options: dict[str, Any] | None = None
     # The folders named `key=value` that it is in.
     hive: tuple[str, ...] = ()
     schema: Mapping[str, pl.DataType] = field(default_factory=dict)
@@ -175,13 +176,12 @@ def pieces(
     with open(path, "rb") as stream:
         begin = stream.read(4)
         stream.seek(0)
-        if begin == ZSTD:
-            yield from guarded(file, _polars_pieces(path, None, size), os.path.getsize(path))
-        elif begin.startswith(GZIP):
-            with gzip.open(stream) as unpacked:
-                yield from guarded(file, _gzip_pieces(file, unpacked, size), os.path.getsize(path))
-        else:
+        if not begin.startswith((GZIP, ZSTD)):
             yield from _growing(stream.read, size)
+            return
+        is_gzip = begin.startswith(GZIP)
+        unpacked = _gzip_pieces(file, stream, size) if is_gzip else _polars_pieces(path, None, size)
+        yield from guarded(file, unpacked, os.path.getsize(path))
 
 
 def _growing(read: Callable[[int], bytes], largest: int) -> Iterator[bytes]:
@@ -191,9 +191,10 @@ def _growing(read: Callable[[int], bytes], largest: int) -> Iterator[bytes]:
         size = min(8 * size, largest)
 
 
-def _gzip_pieces(file: str, unpacked: gzip.GzipFile, size: int) -> Iterator[bytes]:
+def _gzip_pieces(file: str, packed: BinaryIO, size: int) -> Iterator[bytes]:
     try:
-        yield from _growing(unpacked.read, size)
+        with gzip.open(packed) as unpacked:
+            yield from _growing(unpacked.read, size)
     except (EOFError, OSError, zlib.error) as error:
         raise pl.exceptions.ComputeError(
             f"cannot read {file!r}: its gzip data is broken or cut off ({error}); fetch it again"

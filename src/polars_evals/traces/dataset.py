@@ -82,7 +82,8 @@ def with_expected(
     """
     if unmatched not in ("keep", "raise"):
         raise ValueError(f"unmatched must be 'keep' or 'raise', not {unmatched!r}")
-    frame, references = traces.lazy(), _references(traces, dataset, on, expected)
+    frame = traces.lazy()
+    references = _references(frame, scan_dataset(dataset), on, expected)
     if unmatched == "raise":
         absent = frame.select(on).join(references.lazy(), on=on, how="anti", maintain_order="left")
         missing = absent.collect().get_column(on)
@@ -93,14 +94,12 @@ def with_expected(
                 f"{listed([repr(item) for item in items])}"
             )
     joined = frame.join(references.lazy(), on=on, how="left", maintain_order="left")
-    values, schema = [pl.col(_REFERENCE)], frame.collect_schema()
-    if "expected" in schema:
-        values.append(pl.col("expected"))
-        are_lists = [isinstance(one, pl.List) for one in (references.schema[_REFERENCE], schema["expected"])]
-        if any(are_lists):
-            values = [
-                one if is_list else _as_list(one) for one, is_list in zip(values, are_lists, strict=True)
-            ]
+    schema = joined.collect_schema()
+    are_lists = {name: schema[name] == pl.List for name in (_REFERENCE, "expected") if name in schema}
+    values = [
+        _as_list(pl.col(name)) if any(are_lists.values()) and not is_list else pl.col(name)
+        for name, is_list in are_lists.items()
+    ]
     result = joined.with_columns(pl.coalesce(values).alias("expected")).drop(_REFERENCE)
     return result.collect() if isinstance(traces, pl.DataFrame) else result
 
@@ -137,7 +136,8 @@ def unmatched_items(
     │ c       ┆ dataset ┆ 1    │
     └─────────┴─────────┴──────┘
     """
-    keys = scan_dataset(dataset).select(_key(traces, dataset, on))
+    frame = scan_dataset(dataset)
+    keys = frame.select(_key(traces.lazy(), frame, on))
     pieces = [
         left.select(on)
         .join(right.select(on), on=on, how="anti")
@@ -154,48 +154,37 @@ def unmatched_items(
 _REFERENCE = "__dataset_expected"
 
 
-def _references(
-    traces: pl.DataFrame | pl.LazyFrame,
-    dataset: pl.DataFrame | pl.LazyFrame | str | Path,
-    on: str,
-    expected: str,
-) -> pl.DataFrame:
+def _references(traces: pl.LazyFrame, dataset: pl.LazyFrame, on: str, expected: str) -> pl.DataFrame:
     """Read the dataset as one row per item."""
-    frame = scan_dataset(dataset)
-    schema = frame.collect_schema()
+    schema = dataset.collect_schema()
     if expected not in schema:
         raise pl.exceptions.ColumnNotFoundError(
             f"the dataset has no column {expected!r} (it has {', '.join(schema)}); name it with expected="
         )
     dtype = schema[expected]
     value = pl.col(expected) if dtype == pl.List(pl.String) else as_text(Field(pl.col(expected), dtype))
-    references = frame.select(_key(traces, dataset, on), value.alias(_REFERENCE)).drop_nulls(on)
+    references = dataset.select(_key(traces, dataset, on), value.alias(_REFERENCE)).drop_nulls(on)
     distinct = references.unique(maintain_order=True).collect()
     repeated = distinct.filter(pl.col(on).is_duplicated()).get_column(on).unique(maintain_order=True)
     if repeated.len():
         raise ValueError(
             f"the dataset holds {counted(repeated.len(), 'item')} twice with different values of "
-            f"{expected!r}: "
-            f"{listed([repr(item) for item in repeated])}; "
+            f"{expected!r}: {listed([repr(item) for item in repeated])}; "
             "keep one row per item, or put several references in one list"
         )
     return distinct
 
 
-def _key(
-    traces: pl.DataFrame | pl.LazyFrame, dataset: pl.DataFrame | pl.LazyFrame | str | Path, on: str
-) -> pl.Expr:
+def _key(traces: pl.LazyFrame, dataset: pl.LazyFrame, on: str) -> pl.Expr:
     """Take the dataset's key as the type that it has in the traces."""
-    for name, schema in (
-        ("traces", traces.lazy().collect_schema()),
-        ("dataset", scan_dataset(dataset).collect_schema()),
-    ):
+    held = traces.collect_schema()
+    for name, schema in (("traces", held), ("dataset", dataset.collect_schema())):
         if on not in schema:
             raise pl.exceptions.ColumnNotFoundError(
                 f"no column {on!r} in the {name} (columns: {', '.join(schema)}); "
                 "name one that both have with on="
             )
-    return pl.col(on).cast(traces.lazy().collect_schema()[on])
+    return pl.col(on).cast(held[on])
 
 
 def scan_dataset(dataset: pl.DataFrame | pl.LazyFrame | str | Path) -> pl.LazyFrame:

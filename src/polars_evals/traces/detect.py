@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
@@ -13,16 +14,9 @@ import polars as pl
 
 from polars_evals._polars import TIME_CASTS
 from polars_evals.storage.paths import Paths
-from polars_evals.traces.content import (
-    Kind,
-    TraceFile,
-    expand,
-    kind_of,
-    named_files,
-    refuse_large_parquet,
-)
+from polars_evals.traces.content import Kind, TraceFile, expand, kind_of, named_files, refuse_large_parquet
 from polars_evals.traces.platforms import GENERIC, PLATFORMS, Platform
-from polars_evals.traces.propose import as_options, propose, propose_columns
+from polars_evals.traces.propose import propose, propose_columns
 from polars_evals.traces.read import sample, scan_table
 from polars_evals.traces.source import TIME
 from polars_evals.wording import counted, did_you_mean, listed
@@ -142,12 +136,14 @@ def look(name: str, storage_options: dict[str, Any] | None, copy: str | None = N
         shown = os.fsencode(name).decode(errors="backslashreplace")
         raise pl.exceptions.ComputeError(f"the name of {shown!r} is not valid Unicode; rename the file")
     try:
-        file = TraceFile(name, kind_of(path), path, tuple(key for key, _ in _HIVE.findall(name)))
+        file = TraceFile(
+            name, kind_of(path), path, storage_options, tuple(key for key, _ in _HIVE.findall(name))
+        )
         if file.kind == "parquet":
             refuse_large_parquet(path)
         if file.kind not in ("parquet", "csv"):
-            return _with_keys(file, sample(file, storage_options))
-        columns = scan_table(file, storage_options).collect_schema()
+            return _with_keys(file, sample(file))
+        columns = scan_table(file).collect_schema()
     except (pl.exceptions.PolarsError, OSError) as error:
         said = str(error).replace(path, name)
         raise type(error)(said if name in said else f"cannot read {name!r}: {said}") from None
@@ -213,13 +209,15 @@ def _recognize(file: TraceFile) -> Recognized:
 def _proposal(file: TraceFile) -> str:
     """Propose the columns of a table that nobody knows, as options of the library and of the command."""
     if file.kind in ("parquet", "csv"):
-        proposed = propose_columns(scan_table(file, None))
+        proposed = propose_columns(scan_table(file))
     else:
-        proposed = propose([record for record in sample(file, None) if isinstance(record, dict)])
+        proposed = propose([record for record in sample(file) if isinstance(record, dict)])
     if "output" not in proposed:
         return 'name the column of the answers with columns={"output": ...}, '
-    options = as_options(proposed)
-    mapped = ", ".join(f'"{name}": "{path}"' for name, path in proposed.items() if name != path)
+    # What has its canonical name needs no option.
+    given = {name: path for name, path in proposed.items() if name != path}
+    mapped = ", ".join(f'"{name}": "{path}"' for name, path in given.items())
+    options = " ".join(f"--column {shlex.quote(f'{name}={path}')}" for name, path in given.items())
     return f"read it with columns={{{mapped}}} (command line: {options}) if these are right, "
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 # How many rows are looked at.
-SAMPLE_ROWS = 200
+_SAMPLE_ROWS = 200
 
 # Names that say what a column is, best first. Each is the whole name, or the last words of it.
 _OUTPUTS = (
@@ -62,8 +61,7 @@ def propose_columns(frame: pl.DataFrame | pl.LazyFrame) -> dict[str, str]:
     >>> propose_columns(table)
     {'input': 'question', 'output': 'pred', 'expected': 'answer'}
     """
-    head = frame.lazy().head(SAMPLE_ROWS).collect()
-    return propose(head.to_dicts())
+    return propose(frame.lazy().head(_SAMPLE_ROWS).collect().to_dicts())
 
 
 def propose(records: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -99,12 +97,6 @@ def propose(records: Sequence[Mapping[str, Any]]) -> dict[str, str]:
         for name, paths in found.items()
     }
     return {name: path for name, path in best.items() if path is not None}
-
-
-def as_options(proposed: Mapping[str, str]) -> str:
-    """Write a proposal as options of the command; what has its canonical name needs none."""
-    given = [f"{name}={path}" for name, path in proposed.items() if name != path]
-    return " ".join(f"--column {shlex.quote(one)}" for one in given)
 
 
 def _leaves(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

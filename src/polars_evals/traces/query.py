@@ -49,7 +49,6 @@ class TraceQuery:
     groups: list[Table | Stream]
     columns: Mapping[str, str | pl.Expr]
     keep: Sequence[str]
-    storage_options: dict[str, Any] | None
     # What was seen in files before the scan, and the models of those that name none.
     seen: dict[str, Survey] = field(default_factory=dict)
     models: dict[str, str] = field(default_factory=dict)
@@ -92,12 +91,7 @@ class TraceQuery:
 
     def spans(self, group: Table | Stream) -> pl.LazyFrame:
         """Scan one group to one row a record."""
-        return spans_frame(
-            group.only(group.members),
-            columns=self.columns,
-            keep=self.keep,
-            storage_options=self.storage_options,
-        )
+        return spans_frame(group.only(group.members), columns=self.columns, keep=self.keep)
 
     def rows(
         self,
@@ -115,10 +109,9 @@ class TraceQuery:
         repeated = any(self.seen[file].repeats for file in group.files if file in self.seen)
         return choose_rows(
             with_values(self.spans(group), SCORES, "span_id", scores or {}),
+            group,
             rows,
             self.kept,
-            platform=group.platform,
-            may_break=isinstance(group, Stream) or bool(group.platform.json),
             may_repeat=repeated or len(group.files) > 1,
             apart=apart,
         )
@@ -164,6 +157,7 @@ class TraceQuery:
             name: [place for wanted in names.split() for place in candidates(group.platform, wanted)]
             for name, names in _SURVEYED.items()
         }
+        ids = pl.struct("trace_id", "span_id")
         failed = pl.col("status").str.to_lowercase().str.contains("err|fail|^2$|exception")
         about = (
             pl.len().alias("records"),
@@ -171,15 +165,11 @@ class TraceQuery:
             # The spans of a trace do not say which model a file is of.
             (pl.col("model").is_not_null().any() | group.platform.spans).alias("has_model"),
             pl.col("expected").str.starts_with(SEVERAL).fill_null(False).any().alias("several"),
-            pl.struct("trace_id", "span_id")
-            .filter(pl.col("span_id").is_not_null())
-            .is_duplicated()
-            .any()
-            .alias("repeats"),
+            ids.filter(pl.col("span_id").is_not_null()).is_duplicated().any().alias("repeats"),
         )
         found, passed = dict.fromkeys(group.files, Survey()), set[str]()
         at_once = 0 if len(found) == 1 else BATCH_BYTES
-        for frame in group.only(group.members).records(self.storage_options, passed=passed, at_once=at_once):
+        for frame in group.records(passed=passed, at_once=at_once):
             values = read_records(frame.get_column(LINE), places)
             refuse_deep(frame, values)
             for file, *said in frame.select(FILE).hstack(values).group_by(FILE).agg(about).iter_rows():
@@ -230,23 +220,19 @@ _SURVEYED = {
 def _scores_beside(query: TraceQuery, platform: Platform) -> tuple[dict[str, str], dict[str, str]]:
     """Read the tables of scores: for spans and for traces, the scores of each as JSON."""
     found = dict[str, dict[str, Any]](), dict[str, dict[str, Any]]()
-    places = {
-        field: candidates(platform, f"score.{field}")
-        for field in ("trace_id", "span_id", "name", "value", "label")
-    }
+    fields = ("trace_id", "span_id", "name", "value", "label")
+    places = {field: candidates(platform, f"score.{field}") for field in fields}
     for name in query.detection.left_out if platform.score_marks else ():
-        file = look(name, query.storage_options)
+        file = look(name, query.groups[0].members[0].storage_options)
         if score_table_of(file) is not platform:
             continue
-        for frame in record_frames(file, (("data",),), storage_options=query.storage_options):
+        for frame in record_frames(file, (("data",),)):
             for row in read_records(frame.get_column(LINE), places).iter_rows(named=True):
                 owner = row["span_id"] or row["trace_id"]
                 if owner and row["name"]:
+                    score = as_number({"true": 1, "false": 0}.get(row["value"], row["value"]))
                     held = found[not row["span_id"]].setdefault(owner, {})
-                    held[row["name"]] = {
-                        "score": as_number({"true": 1, "false": 0}.get(row["value"], row["value"])),
-                        "label": row["label"],
-                    }
+                    held[row["name"]] = {"score": score, "label": row["label"]}
     spans, traces = ({owner: json.dumps(held) for owner, held in one.items()} for one in found)
     return spans, traces
 
@@ -269,28 +255,21 @@ def _scores(platform: Platform, text: str) -> Scores:
 
 def _read_scores(platform: Platform, names: Sequence[str]) -> pl.Expr:
     parts = (("score", pl.Float64()), ("label", pl.String()))
-    dtype = pl.Struct({f"{name}_{part}": kind for name in names for part, kind in parts})
+    schema = {f"{name}_{part}": dtype for name in names for part, dtype in parts}
 
     def read(batch: Sequence[pl.Series]) -> pl.Series:
-        rows = []
-        for text in batch[0]:
-            found = {} if text is None else _scores(platform, text)
-            both = [found.get(name, (None, None)) for name in names]
-            rows.append(dict(zip([field.name for field in dtype.fields], sum(both, ()), strict=True)))
-        return pl.Series(rows, dtype=dtype)
+        found = [{} if text is None else _scores(platform, text) for text in batch[0]]
+        rows = [[value for name in names for value in one.get(name, (None, None))] for one in found]
+        return pl.DataFrame(rows, schema, orient="row").to_struct()
 
-    return elementwise("scan_traces", {"scores": pl.col(SCORES)}, read, dtype)
+    return elementwise("scan_traces", {"scores": pl.col(SCORES)}, read, pl.Struct(schema))
 
 
-class NoAnswersError(pl.exceptions.NoDataError):
-    """A file has records, and none of them is an answer."""
-
-
-def no_answers(file: str, records: int, platform: Platform) -> NoAnswersError:
+def no_answers(file: str, records: int, platform: Platform) -> pl.exceptions.NoDataError:
     """Make the error for a file without answers, which says what to do."""
     places = ", ".join(dict.fromkeys(place.path for place in candidates(platform, "output")[:3]))
     hint = f"; {platform.hint}" if platform.hint else ""
-    return NoAnswersError(
+    return pl.exceptions.NoDataError(
         f"{file!r} has {counted(records, 'record')} ({platform.title}) and no answer in any of them (looked "
         f'for {places}); name the column that holds the answers with columns={{"output": ...}}, or take the '
         f'records as they are with rows="all"{hint}'
@@ -337,7 +316,7 @@ def make_query(
     found = sort_files(path, format_name, storage_options, output=columns.get("output"))
     for error in found.failed.values():
         raise error
-    return query_of(found.recognized, found.left_out, columns, keep, storage_options)
+    return query_of(found.recognized, found.left_out, columns, keep)
 
 
 def query_of(
@@ -345,7 +324,6 @@ def query_of(
     left_out: Mapping[str, str],
     columns: Mapping[str, str | pl.Expr],
     keep: Sequence[str],
-    storage_options: dict[str, Any] | None,
 ) -> TraceQuery:
     """Group files, and check what the user named."""
     groups = _group_files(files)
@@ -362,39 +340,29 @@ def query_of(
         _require(name, groups, "keep=")
     if "output" not in columns:
         _require_output(groups)
-    return TraceQuery(detection, groups, columns, keep, storage_options)
+    return TraceQuery(detection, groups, columns, keep)
 
 
 def _group_files(files: Sequence[Recognized]) -> list[Table | Stream]:
     """Put together the files that one scan can read: columns may come and go, types may not change."""
-    groups: list[Table | Stream] = []
+    groups = list[tuple[object, Table | Stream]]()
     for file, platform, _ in files:
         marks = platform.unpack_marks
         unpacks = platform.unpack is not None and (not marks or bool(marks & file.names))
         is_table = file.kind in ("csv", "parquet") and not unpacks
-        for group in groups:
-            if group.platform is not platform or group.hive != file.hive:
-                continue
-            if isinstance(group, Stream):
-                if is_table or group.unpacks != unpacks:
-                    continue
-                group.schema.update(file.schema)
+        key = (platform.name, file.hive, file.kind if is_table else unpacks)
+        columns = dict(file.schema)
+        for other, group in groups:
+            joined = merge_schemas(group.schema, columns) if is_table else group.schema | columns
+            if other == key and joined is not None:
+                group.schema = joined
                 group.constant &= file.constant
-            elif is_table and group.kind == file.kind:
-                merged = merge_schemas(group.schema, file.schema)
-                if merged is None:
-                    continue
-                group.schema = merged
-            else:
-                continue
-            group.members.append(file)
-            break
+                group.members.append(file)
+                break
         else:
-            if is_table:
-                groups.append(Table(platform, [file], dict(file.schema)))
-            else:
-                groups.append(Stream(platform, [file], dict(file.schema), unpacks, set(file.constant)))
-    return groups
+            stream = Stream(platform, [file], columns, file.constant, unpacks)
+            groups.append((key, Table(platform, [file], columns) if is_table else stream))
+    return [group for _, group in groups]
 
 
 def _require(name: str, groups: Sequence[Table | Stream], option: str) -> None:
@@ -415,17 +383,15 @@ def _require(name: str, groups: Sequence[Table | Stream], option: str) -> None:
 
 def _require_output(groups: Sequence[Table | Stream]) -> None:
     """Insist that tables have a column where their platform has its answers."""
-    tables = [group for group in groups if isinstance(group, Table)]
-    if len(tables) < len(groups) or not tables:
-        return
-    for group in tables:
-        places = candidates(group.platform, "output")
-        if not group.schema or any(group.knows(place.path) for place in places):
+    places = {group.platform.name: candidates(group.platform, "output") for group in groups}
+    for group in groups:
+        known = (group.knows(place.path) for place in places[group.platform.name])
+        if isinstance(group, Stream) or not group.schema or any(known):
             return
-    group = tables[0]
-    wanted = dict.fromkeys(
-        re.split(r"[.\[]", place.path)[0] for place in candidates(group.platform, "output")
-    )
+    if not groups:
+        return
+    group = groups[0]
+    wanted = dict.fromkeys(re.split(r"[.\[]", place.path)[0] for place in places[group.platform.name])
     where = "" if group.platform is GENERIC else f", where {group.platform.title} has its outputs"
     raise pl.exceptions.ColumnNotFoundError(
         f"{group.files[0]!r} has no column {' or '.join(map(repr, wanted))}{where}; name it with "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import struct
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,6 +22,7 @@ from polars_evals.expressions.python import elementwise, json_text
 from polars_evals.storage.paths import local_path
 from polars_evals.traces.content import (
     LONGEST_RECORD,
+    PIECE_BYTES,
     UNPACKED_BYTES,
     TraceFile,
     guarded,
@@ -53,7 +55,6 @@ def record_frames(
     unpack: Callable[[Record, Record], Iterable[Record]] | None = None,
     *,
     kept: Sequence[str] = (),
-    storage_options: dict[str, Any] | None = None,
 ) -> Iterator[pl.DataFrame]:
     """Read a file's records, in frames of some megabytes.
 
@@ -62,17 +63,15 @@ def record_frames(
     """
     around: Record = {}
     if file.kind == "lines":
-        frames = _lines(file.path, storage_options)
+        frames = _lines(file)
     elif file.kind in ("parquet", "csv"):
-        frames = _rows(file, storage_options)
+        frames = _rows(file)
     elif file.kind == "eval":
         frames = _batched(_archive(file.path, around))
     else:
-        is_yaml = file.kind == "yaml"
-        data = (
-            _yaml(file.path) if is_yaml else pieces(file.path, storage_options=storage_options, size=1 << 20)
-        )
-        frames = _batched(_documents(file.path, data, lists, around))
+        data = _pieces(file, size=1 << 20)
+        json_data = _yaml(file.path, data) if file.kind == "yaml" else data
+        frames = _batched(_documents(file.path, json_data, lists, around))
     for frame in frames:
         # Every document clears what stands around its records.
         around["file"] = file.name
@@ -85,15 +84,18 @@ def _frame(texts: pl.Series, first: int) -> pl.DataFrame:
     return numbered.replace_column(0, numbered.get_column(NUMBER).cast(pl.Int64))
 
 
-def _lines(file: str, storage_options: dict[str, Any] | None) -> Iterator[pl.DataFrame]:
-    held, number, is_first = b"", 1, True
-    for piece in chain(pieces(file, storage_options=storage_options), (None,)):
-        data = b"" if piece is None else piece
-        if is_first:
-            data, is_first = data.removeprefix(b"\xef\xbb\xbf"), False
+def _pieces(file: TraceFile, size: int = PIECE_BYTES) -> Iterator[bytes]:
+    return pieces(file.path, storage_options=file.storage_options, size=size)
+
+
+def _lines(file: TraceFile) -> Iterator[pl.DataFrame]:
+    held, number = b"", 1
+    for piece in chain(_pieces(file), (None,)):
+        is_first = number == 1 and not held
+        data = (piece or b"").removeprefix(b"\xef\xbb\xbf" if is_first else b"")
         split, are_objects, held = _native.split_lines(data, name=LINE, held=held, is_last=piece is None)
         if len(held) > LONGEST_RECORD:
-            raise too_long(file)
+            raise too_long(file.path)
         lines = pl.DataFrame(split).to_series()
         if lines.is_empty():
             continue
@@ -172,19 +174,17 @@ def _archive(file: str, around: Record) -> Iterator[bytes]:
         )
     try:
         with zipfile.ZipFile(path) as archive:
-            entries = {entry.filename: entry for entry in archive.infolist()}
+            names = archive.namelist()
             for name in ("_journal/start.json", "header.json"):
-                if name in entries:
-                    around.update(_object(_entry(file, archive, entries[name])))
-            samples = sorted(
-                name for name in entries if name.startswith("samples/") and name.endswith(".json")
-            )
-            if not samples and "header.json" not in entries:
+                if name in names:
+                    around.update(_object(_entry(file, archive, name)))
+            samples = sorted({name for name in names if re.fullmatch(r"(?s)samples/.*\.json", name)})
+            if not samples and "header.json" not in names:
                 raise pl.exceptions.ComputeError(
                     f"{file!r} is a zip, but no Inspect log; unpack it and scan what is in it"
                 )
             for name in samples:
-                yield _entry(file, archive, entries[name])
+                yield _entry(file, archive, name)
     except (OSError, pl.exceptions.PolarsError):
         raise
     except Exception as error:
@@ -197,8 +197,8 @@ def _archive(file: str, around: Record) -> Iterator[bytes]:
 _ZSTANDARD = 93
 
 
-def _entry(file: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
-    name = f"{file}/{entry.filename}"
+def _entry(file: str, archive: zipfile.ZipFile, inside: str) -> bytes:
+    entry, name = archive.getinfo(inside), f"{file}/{inside}"
     if entry.file_size > LONGEST_RECORD:
         raise too_long(name)
     if entry.compress_type == _ZSTANDARD:
@@ -232,10 +232,10 @@ def _unpacked_zstandard(name: str, packed: bytes) -> Iterator[bytes]:
 _YAML_BYTES, _YAML_TIMES = 16 << 20, 16
 
 
-def _yaml(file: str) -> Iterator[bytes]:
+def _yaml(file: str, data: Iterable[bytes]) -> Iterator[bytes]:
     """Read YAML, as a whole, as JSON."""
     text = bytearray()
-    for piece in pieces(file):
+    for piece in data:
         text += piece
         if len(text) > UNPACKED_BYTES:
             raise pl.exceptions.ComputeError(
@@ -276,20 +276,18 @@ def _refuse_expanding(file: str, text: bytes) -> None:
             raise pl.exceptions.ComputeError(f"cannot read {file!r}: {why}; write it as JSON Lines")
 
 
-def scan_table(file: TraceFile, storage_options: dict[str, Any] | None, **csv_options: Any) -> pl.LazyFrame:
+def scan_table(file: TraceFile, **csv_options: Any) -> pl.LazyFrame:
     """Scan a Parquet file, or a CSV file: as texts, unless other options are given."""
+    options: dict[str, Any] = {"glob": False, "storage_options": file.storage_options}
     if file.kind == "parquet":
-        return pl.scan_parquet(
-            file.path, glob=False, hive_partitioning=False, storage_options=storage_options
-        )
+        return pl.scan_parquet(file.path, hive_partitioning=False, **options)
     separator = "\t" if ".tsv" in file.name.lower() else ","
-    options: dict[str, Any] = {"glob": False, "separator": separator, "storage_options": storage_options}
-    return pl.scan_csv(file.path, **options, **(csv_options or {"infer_schema": False}))
+    return pl.scan_csv(file.path, separator=separator, **options, **(csv_options or {"infer_schema": False}))
 
 
-def _rows(file: TraceFile, storage_options: dict[str, Any] | None) -> Iterator[pl.DataFrame]:
+def _rows(file: TraceFile) -> Iterator[pl.DataFrame]:
     """Read the rows of a table as records, for platforms whose rows must be unpacked."""
-    table = scan_table(file, storage_options)
+    table = scan_table(file)
     record = as_record(table.collect_schema())
     start = 0
     while True:
@@ -326,11 +324,11 @@ def _unpacked(
     return pl.DataFrame([pl.Series(NUMBER, numbers, pl.Int64), pl.Series(LINE, texts, pl.String)])
 
 
-def sample(file: TraceFile, storage_options: dict[str, Any] | None) -> list[Any]:
+def sample(file: TraceFile) -> list[Any]:
     """Read a file's first records, before its platform is known; one that cannot be read is None."""
     lists = list(dict.fromkeys(keys for platform in PLATFORMS.values() for keys in platform.lists))
     found = list[str | None]()
-    for frame in islice(record_frames(file, lists, storage_options=storage_options), 3):
+    for frame in islice(record_frames(file, lists), 3):
         found += frame.get_column(LINE).head(SAMPLE_RECORDS - len(found)).to_list()
         if len(found) == SAMPLE_RECORDS:
             break

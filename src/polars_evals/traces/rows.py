@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 import polars as pl
 
 from polars_evals._polars import NOTHING_OF_EMPTY, format_text
-from polars_evals.traces.platforms.base import (
-    EVALUATION,
-    HELPERS,
-    SCORER,
-    Candidate,
-    Platform,
-    candidates,
-)
+from polars_evals.traces.platforms.base import EVALUATION, HELPERS, SCORER, Candidate, candidates
 from polars_evals.traces.read import BROKEN, FILE, NUMBER, read_value
 from polars_evals.traces.source import TIME, Field, Stream, Table, as_text, as_time, text_as_time
 
@@ -70,11 +63,7 @@ def kept_name(column: str) -> str:
 
 
 def spans_frame(
-    group: Table | Stream,
-    *,
-    columns: Mapping[str, str | pl.Expr],
-    keep: Sequence[str],
-    storage_options: dict[str, Any] | None = None,
+    group: Table | Stream, *, columns: Mapping[str, str | pl.Expr], keep: Sequence[str]
 ) -> pl.LazyFrame:
     """Scan files to a row per record: the canonical columns, what the choice of answers needs, the kept."""
     times = ("ts", "end")
@@ -89,24 +78,14 @@ def spans_frame(
     kept = {kept_name(name): _kept(name, group) for name in keep}
     used = {name for expr in columns.values() if isinstance(expr, pl.Expr) for name in expr.meta.root_names()}
     sources = {name: _kept(name, group) for name in used} if isinstance(group, Stream) else {}
-    frame = group.scan(storage_options)
     if isinstance(group, Table):
         # Tables have no line numbers to show.
-        frame = frame.with_columns(
-            pl.lit(None, pl.Int64).alias(NUMBER), pl.lit(None, pl.String).alias(BROKEN)
-        )
-    elif sources:
-        frame = frame.with_columns(**sources)
-    broken = _broken(group)
+        sources[NUMBER] = pl.lit(None, pl.Int64)
+    frame, broken = group.scan().with_columns(**sources), _broken(group)
     return frame.with_columns(**{f"@{name}": expr for name, expr in made.items()}, **kept).select(
         *_typed(broken, has_record=fields["record"] is not None),
         *kept,
-        PARENT,
-        CALLS,
-        CONTEXTS,
-        SCORES,
-        QUESTION,
-        NUMBER,
+        *(PARENT, CALLS, CONTEXTS, SCORES, QUESTION, NUMBER),
         broken.alias(BROKEN),
         pl.col(FILE).alias(OF_FILE),
     )
@@ -253,13 +232,12 @@ def is_answer() -> pl.Expr:
 
 def choose_rows(
     frame: pl.LazyFrame,
+    group: Table | Stream,
     rows: Rows,
     kept: Sequence[str],
     *,
-    platform: Platform,
-    may_break: bool,
-    may_repeat: bool = True,
-    apart: bool = False,
+    may_repeat: bool,
+    apart: bool,
 ) -> pl.LazyFrame:
     """Keep the rows that were asked for, and those that are broken.
 
@@ -270,10 +248,11 @@ def choose_rows(
         return frame
     if rows == "outputs":
         has_output = pl.col("output").is_not_null()
+        may_break = isinstance(group, Stream) or group.platform.json
         return frame.filter(has_output | pl.col(BROKEN).is_not_null() if may_break else has_output)
-    if not platform.spans:
+    if not group.platform.spans:
         return frame
-    if platform.requests:
+    if group.platform.requests:
         frame = _with_requests(frame, kept)
     file = [OF_FILE] if apart else []
     if rows != "spans":

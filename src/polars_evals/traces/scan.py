@@ -1,25 +1,24 @@
-"""Scan exports, and say what they are: one reading of paths for the library, the command and jobs."""
+"""Scan exports, and say what they are and what they hold: for the library, the command and jobs."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from polars_evals._errors import InputError
 from polars_evals.storage.paths import Paths
-from polars_evals.traces.content import expand
 from polars_evals.traces.dataset import Dataset
-from polars_evals.traces.detect import Detection, choose_files, platform_named, sort_files
+from polars_evals.traces.detect import Detection, sort_files
 from polars_evals.traces.platforms import GENERIC
-from polars_evals.traces.query import TraceQuery, check_options, file_models, make_query, query_of
+from polars_evals.traces.query import TraceQuery, check_options, file_models, make_query, no_answers, query_of
 from polars_evals.traces.read import BROKEN, NUMBER, read_value
-from polars_evals.traces.rows import CANONICAL, OF_FILE, Rows, with_values
+from polars_evals.traces.rows import CANONICAL, OF_FILE, QUESTION, Rows, is_answer, with_values
 from polars_evals.traces.source import SOURCE, Stream, Table, scan_tables, stack_frames
-from polars_evals.wording import counted
+from polars_evals.wording import counted, verb, without_query
 
 _log = logging.getLogger("polars_evals.traces")
 
@@ -150,41 +149,19 @@ def detect_traces(
     return make_query(path, format, {"output": pl.lit(None)}, (), storage_options).detection
 
 
-def trace_files(
-    path: Paths,
-    format: str = "auto",  # noqa: A002
-    *,
-    storage_options: dict[str, Any] | None = None,
-) -> list[str]:
-    """List the files that [`scan_traces`][polars_evals.scan_traces] would read, without opening them."""
-    return choose_files(expand(path, storage_options), platform_named(format))[0]
-
-
 @dataclass(frozen=True)
 class Reading:
-    """Files that are read together, and what became of each.
+    """Files that are read together, and what became of each."""
 
-    Attributes
-    ----------
-    frame
-        The rows of all files that can be read, with `source_file` (the path as it was given or found),
-        `source_row` (the row's number in its file, from 0) and `source_broken` (what is wrong with the
-        record; null where nothing is). None where there is no such file.
-    formats
-        The files that the frame reads, with their format; `table` for a table of no platform.
-    left_out
-        The files that are no traces, such as manifests and empty files, with the reason.
-    failed
-        The files that cannot or must not be read, with the reason.
-    strays
-        Those of them that have no known format, and would be left out beside a file of traces.
-    """
-
+    # The rows of all files that can be read, with the columns of `SOURCE`; None where there is no such file.
     frame: pl.LazyFrame | None
-    formats: Mapping[str, str] = field(default_factory=dict)
-    left_out: Mapping[str, str] = field(default_factory=dict)
-    failed: Mapping[str, str] = field(default_factory=dict)
-    strays: Collection[str] = ()
+    # The files that the frame reads, with their format; `table` for a table of no platform.
+    formats: Mapping[str, str]
+    # The files that are no traces, and those that cannot or must not be read, with the reason.
+    left_out: Mapping[str, str]
+    failed: Mapping[str, str]
+    # Those of `failed` that have no known format, and would be left out beside a file of traces.
+    strays: Collection[str]
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -217,39 +194,19 @@ def read_traces(
     copies: Mapping[str, str] | None = None,
     storage_options: dict[str, Any] | None = None,
 ) -> Reading:
-    """
-    Read a set of paths as `scan_traces` does, and set files apart that cannot be read.
+    """Read a set of paths as `scan_traces` does, and set files apart that cannot be read.
 
     Every command and job reads through this function, so that all of them give the same rows and counts. The
     frame is made once for all files: a trace whose spans stand in two of them is one row. A file that breaks
     later than its first records raises when the frame is collected; read the halves of the set by themselves
     to get the rows of the others.
 
-    Parameters
-    ----------
-    path, format, columns, keep, rows, storage_options
-        As in [`scan_traces`][polars_evals.scan_traces].
-    as_is
-        Columns that the caller needs. If given, a table of no platform that has all of them, or a column
-        `output`, is read with all its columns and their types. `ts` becomes UTC, and a column of two kinds
-        becomes text.
-    dataset
-        Where the expected values are, if not in the files.
-    apart
-        Read each file as if it were the only one: spans of a trace in two files are two rows.
-    explicit
-        The files that a user named one by one, if not all that are given: of the others, those that are no
-        traces are left out.
-    name_models
-        Name the models of files that have none by what tells the files apart, as `scan_traces` does, and the
-        items of tables that have none by `input`. Not for files of different days.
-    copies
-        For files that are read from a copy, its path. Such a file need not be on this machine.
-
-    Raises
-    ------
-    FileNotFoundError
-        If a path stands for no file.
+    `as_is` are columns that the caller needs: a table of no platform that has all of them, or a column
+    `output`, is read with all its columns and their types. With `apart`, each file is read as if it were the
+    only one. `explicit` are the files that a user named one by one, if not all; of the others, those that are
+    no traces are left out. With `name_models`, files that name no model get one by what tells them apart, and
+    tables without items get them by `input`: not for files of different days. `copies` holds the paths of
+    files that are read from a copy, and need not be on this machine.
     """
     columns, rows = check_options(columns, keep, rows)
     is_plain = as_is is not None and format == "auto" and not columns and not keep
@@ -266,7 +223,7 @@ def read_traces(
     failed = dict(found.failed)
     tables = [one.file for one in found.recognized if is_plain and one.platform is GENERIC]
     exports = [one for one in found.recognized if not (is_plain and one.platform is GENERIC)]
-    query = query_of(exports, {}, columns, keep, storage_options)
+    query = query_of(exports, {}, columns, keep)
     groups = [_readable(query, group, failed, rows, apart=apart) for group in query.groups]
     if name_models:
         nameless = [file.name for file in tables if not {"model", "version"} & file.names]
@@ -275,7 +232,7 @@ def read_traces(
     formats = {file: group.platform.name for group in groups for file in group.files}
     if tables:
         texts = {name for name, dtype in CANONICAL.items() if dtype == pl.String} | {*(as_is or ())}
-        own = scan_tables(tables, texts, failed, storage_options)
+        own = scan_tables(tables, texts, failed)
         if name_models:
             own = [_completed(frame, query.models) for frame in own]
         frames += [_with_output(frame) for frame in own] if rows == "outputs" else own
@@ -324,18 +281,15 @@ def _frames(query: TraceQuery, group: Table | Stream, rows: Rows, *, apart: bool
             frame, row = frame.with_row_index("@place"), pl.col("@place").cast(pl.Int64)
         else:
             row = pl.int_range(pl.len(), dtype=pl.Int64).over(OF_FILE)
-        values = (pl.col(OF_FILE), row, pl.col(BROKEN))
-        places = {f"@{name}": value for name, value in zip(SOURCE, values, strict=True)}
-        frame = query.finish([frame.with_columns(**places)], [*kept, *places])
-        yield frame.rename({f"@{name}": name for name in SOURCE})
+        frame = frame.with_columns(source_file=OF_FILE, source_row=row, source_broken=BROKEN)
+        yield query.finish([frame], [*kept, *SOURCE])
 
 
 def _completed(table: pl.LazyFrame, models: Mapping[str, str]) -> pl.LazyFrame:
     """Add the models of files that name none, and the items of a table that has none."""
     schema = table.collect_schema()
     if models and "version" not in schema:
-        if "model" not in schema:
-            table = table.with_columns(model=pl.lit(None, pl.String))
+        table = table if "model" in schema else table.with_columns(model=pl.lit(None, pl.String))
         table = with_values(table, "model", "source_file", models)
     if "item_id" not in schema and schema.get("input") == pl.String():
         table = table.with_columns(item_id=read_value(pl.col("input"), "item"))
@@ -352,3 +306,261 @@ def _with_output(table: pl.LazyFrame) -> pl.LazyFrame:
 def is_broken() -> pl.Expr:
     """Whether a row stands for a record that cannot be read, as its `error` says."""
     return pl.col("error").str.contains(r"^line \d+: it is no").fill_null(False)
+
+
+_COUNTS = ("records", "spans", "rows", "outputs", "broken")
+_FILES = {"file": pl.String, "format": pl.String} | dict.fromkeys(_COUNTS, pl.Int64) | {"error": pl.String}
+_REASONS = {"file": pl.String, "reason": pl.String, "records": pl.Int64}
+
+
+@dataclass(frozen=True)
+class TraceCheck:
+    """What files of traces hold.
+
+    Attributes
+    ----------
+    files
+        A row per file: `file`, `format`, `records`, `spans` (what the records hold), `rows` (answers),
+        `outputs` (rows that carry one), `broken` (records that cannot be read) and `error`.
+    reasons
+        Why spans are no rows of their own: `file`, `reason`, `records`.
+    left_out
+        The files that are no traces, and why.
+    pairing
+        The share of items that more than one version answers, of all items; null where there is one version.
+    versions
+        What tells the versions apart: the column, and its values.
+    warnings
+        What to look at before scores are trusted.
+    """
+
+    files: pl.DataFrame
+    reasons: pl.DataFrame
+    left_out: Mapping[str, str]
+    pairing: float | None
+    versions: tuple[str, tuple[str, ...]] | None
+    warnings: tuple[str, ...]
+
+    @property
+    def rows(self) -> int:
+        """The number of answers."""
+        return int(self.files.get_column("rows").sum())
+
+    @property
+    def ok(self) -> bool:
+        """Whether every file can be read and holds answers."""
+        return self.files.get_column("error").null_count() == self.files.height
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain values."""
+        column, values = self.versions or (None, ())
+        return {
+            "files": self.files.to_dicts(),
+            "reasons": self.reasons.to_dicts(),
+            "left_out": dict(self.left_out),
+            "pairing": self.pairing,
+            "versions": {"column": column, "values": list(values)} if column else None,
+            "warnings": list(self.warnings),
+        }
+
+    def __str__(self) -> str:
+        """Say it in a few lines."""
+        lines = []
+        for file in self.files.iter_rows(named=True):
+            if file["format"] is None or file["records"] is None:
+                lines.append(f"{file['file']}: {file['error']}")
+                continue
+            spans = f" with {counted(file['spans'], 'span')}" if file["spans"] != file["records"] else ""
+            lines.append(
+                f"{file['file']}: {file['format']}, {counted(file['records'], 'record')}{spans}, "
+                f"{counted(file['rows'], 'row')}"
+                + (f" ({file['outputs']:,} with an output)" if file["outputs"] != file["rows"] else "")
+            )
+            own = self.reasons.filter(pl.col("file") == file["file"])
+            lines += [f"  {count:,} {reason}" for _, reason, count in own.iter_rows()]
+            if file["error"] is not None:
+                lines.append(f"  error: {file['error']}")
+        lines += [f"{file}: left out, {reason}" for file, reason in self.left_out.items()]
+        if self.pairing is not None and self.versions is not None:
+            lines.append(
+                f"{self.pairing:.0%} of the items are answered by more than one {self.versions[0]} "
+                f"({', '.join(self.versions[1][:5])}{', …' if len(self.versions[1]) > 5 else ''})"
+            )
+        lines += [f"warning: {warning}" for warning in self.warnings]
+        return "\n".join(lines)
+
+
+def check_traces(
+    path: Paths,
+    format: str = "auto",  # noqa: A002
+    *,
+    columns: Mapping[str, str | pl.Expr] | None = None,
+    keep: Sequence[str] = (),
+    rows: Rows | None = None,
+    storage_options: dict[str, Any] | None = None,
+) -> TraceCheck:
+    r"""
+    Report the format of files, how many records became rows, and why others did not.
+
+    Parameters
+    ----------
+    path, format, columns, keep, rows, storage_options
+        As in [`scan_traces`][polars_evals.scan_traces].
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> folder = mkdtemp()
+    >>> with open(f"{folder}/spans.jsonl", "w") as file:
+    ...     _ = file.write('{"span_id": "a", "root_span_id": "a", "output": "4"}\n')
+    ...     _ = file.write('{"span_id": "b", "root_span_id": "a", "span_parents": ["a"], "output": "4"}\n')
+    ...     _ = file.write('{"span_id": "c", "ou')
+    >>> checked = pe.check_traces(folder)
+    >>> checked.files.select("format", "records", "rows", "outputs", "broken")
+    shape: (1, 5)
+    ┌────────────┬─────────┬──────┬─────────┬────────┐
+    │ format     ┆ records ┆ rows ┆ outputs ┆ broken │
+    │ ---        ┆ ---     ┆ ---  ┆ ---     ┆ ---    │
+    │ str        ┆ i64     ┆ i64  ┆ i64     ┆ i64    │
+    ╞════════════╪═════════╪══════╪═════════╪════════╡
+    │ braintrust ┆ 3       ┆ 2    ┆ 1       ┆ 1      │
+    └────────────┴─────────┴──────┴─────────┴────────┘
+    >>> checked.reasons.select("reason", "records").rows()
+    [('spans within a trace that is a row', 1), ('broken: a row with an error', 1)]
+    >>> print(checked.warnings[0])
+    expected is null in every row; ...
+    """
+    columns, rows = check_options(columns, keep, rows)
+    files = sort_files(path, format, storage_options, output=columns.get("output"))
+    failed = {file: str(error) for file, error in files.failed.items()}
+    query = query_of([], {}, columns, keep)
+    try:
+        if files.recognized:
+            query = query_of(files.recognized, files.left_out, columns, keep)
+    except pl.exceptions.PolarsError as error:
+        failed |= {one.file.name: str(error) for one in files.recognized}
+    found: list[dict[str, Any]] = [{"file": file, "error": error} for file, error in failed.items()]
+    reasons, answers = list[dict[str, Any]](), list[pl.DataFrame]()
+    for group in query.groups:
+        for numbers, answered in _counts(query, group, rows, found):
+            answers.append(answered)
+            total = numbers.get_column("answers").sum()
+            for row in numbers.iter_rows(named=True):
+                lacks = row["records"] and not (total if group.platform.spans else row["answers"])
+                refusal = str(no_answers(row["file"], row["records"], group.platform)) if lacks else None
+                found.append({**row, "format": group.platform.name, "error": refusal})
+                reasons += _reasons(row)
+    order = {file: place for place, file in enumerate(files.files)}
+    found.sort(key=lambda row: order[str(row["file"])])
+    all_rows = _with_models(pl.concat(answers), query) if answers else None
+    pairing, versions = _pairing(all_rows)
+    return TraceCheck(
+        pl.DataFrame([{name: row.get(name) for name in _FILES} for row in found], schema=_FILES),
+        pl.DataFrame(reasons, schema=_REASONS),
+        query.detection.left_out,
+        pairing,
+        versions,
+        tuple(_warnings(all_rows, pairing)),
+    )
+
+
+def _counts(
+    query: TraceQuery, group: Table | Stream, rows: Rows, found: list[dict[str, Any]]
+) -> list[tuple[pl.DataFrame, pl.DataFrame]]:
+    """Count a group's files together; where one cannot be read to its end, each by itself."""
+    try:
+        return [_count(query, group, rows)]
+    except (pl.exceptions.PolarsError, OSError) as error:
+        if len(group.files) == 1:
+            reason = without_query(str(error))
+            found.append({"file": group.files[0], "format": group.platform.name, "error": reason})
+            return []
+    alone = [group.only([file]) for file in group.members]
+    return [one for group in alone for one in _counts(query, group, rows, found)]
+
+
+def _count(query: TraceQuery, group: Table | Stream, chosen: Rows) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Count the records, spans and rows of a group's files; with the rows, without their texts."""
+    broken = pl.col(BROKEN).is_not_null()
+    of_file = pl.col(OF_FILE).alias("file")
+    # A table has no numbers, and a record a row.
+    records = pl.when(pl.col(NUMBER).is_null().all()).then(pl.len()).otherwise(pl.col(NUMBER).n_unique())
+    answers = (is_answer() & ~broken).sum()
+    counts = {"records": records, "spans": pl.len(), "answers": answers, "broken": broken.sum()}
+    spans = query.spans(group).group_by(of_file).agg(**counts).collect(engine="streaming")
+    rows = (
+        query.rows(group, chosen)
+        .select(
+            pl.coalesce("item_id", QUESTION).alias("item"),
+            *("model", "version", OF_FILE),
+            has_output=pl.col("output").is_not_null(),
+            has_expected=pl.col("expected").is_not_null(),
+        )
+        .collect(engine="streaming")
+    )
+    outputs = rows.group_by(of_file).agg(rows=pl.len(), outputs=pl.col("has_output").sum())
+    numbers = pl.DataFrame({"file": group.files})
+    for other in (spans, outputs):
+        numbers = numbers.join(other, on="file", how="left", maintain_order="left")
+    return numbers.with_columns(pl.exclude("file").fill_null(0).cast(pl.Int64)), rows
+
+
+def _with_models(rows: pl.DataFrame, query: TraceQuery) -> pl.DataFrame:
+    """Name the models of files that name none, as a scan does."""
+    named = set(rows.filter(pl.coalesce("model", "version").is_not_null()).get_column(OF_FILE))
+    tables = [group for group in query.groups if not group.platform.spans]
+    nameless = [file for group in tables for file in group.files if file not in named]
+    models = {} if {"model", "version"} & set(query.columns) else file_models(nameless)
+    return with_values(rows, "model", OF_FILE, models)
+
+
+def _reasons(file: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Say why spans of a file are no rows, and which rows say less than they might."""
+    within = file["spans"] - file["rows"]
+    counts = {
+        "spans within a trace that is a row": within,
+        "broken: a row with an error": file["broken"],
+        "rows without an output": file["rows"] - file["outputs"] - file["broken"],
+    }
+    return [
+        {"file": file["file"], "reason": reason, "records": count}
+        for reason, count in counts.items()
+        if count > 0
+    ]
+
+
+def _pairing(rows: pl.DataFrame | None) -> tuple[float | None, tuple[str, tuple[str, ...]] | None]:
+    """Find the share of items that more than one version answers."""
+    if rows is None:
+        return None, None
+    for column in ("model", "version"):
+        values = rows.get_column(column).drop_nulls().unique().sort().to_list()
+        if len(values) > 1:
+            per_item = rows.drop_nulls(["item", column]).group_by("item").agg(pl.col(column).n_unique())
+            share = (per_item.get_column(column) > 1).mean() if per_item.height else 0.0
+            return float(share or 0.0), (column, tuple(values))  # type: ignore[arg-type]
+    return None, None
+
+
+def _warnings(rows: pl.DataFrame | None, pairing: float | None) -> list[str]:
+    if rows is None or rows.is_empty():
+        return []
+    warnings, total = list[str](), counted(rows.height, "row")
+    if not rows.get_column("has_expected").any():
+        warnings.append(
+            "expected is null in every row; metrics that compare with it score 0.0. Add it from a data set "
+            'with pe.with_expected(traces, dataset), or name its column with columns={"expected": ...}'
+        )
+    elif lacking := int((~rows.get_column("has_expected")).sum()):
+        warnings.append(f"{lacking:,} of {total} {verb(lacking, 'has', 'have')} no expected value")
+    if nameless := rows.get_column("item").null_count():
+        warnings.append(
+            f"{nameless:,} of {total} {verb(nameless, 'has', 'have')} no item: "
+            "the question is blank or missing"
+        )
+    if pairing is not None and pairing < 0.5:
+        warnings.append(
+            f"only {pairing:.0%} of the items pair across versions; a comparison needs the same questions "
+            'in both. Name the column of the questions with columns={"item_id": ...}'
+        )
+    return warnings

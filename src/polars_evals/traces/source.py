@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import polars as pl
 from polars.io.plugins import register_io_source
@@ -15,7 +15,7 @@ from polars.io.plugins import register_io_source
 from polars_evals import _native
 from polars_evals._polars import TIME_CASTS, format_text
 from polars_evals.expressions.python import elementwise, json_text
-from polars_evals.traces.content import Kind, TraceFile, beginnings
+from polars_evals.traces.content import TraceFile, beginnings
 from polars_evals.traces.platforms import GENERIC
 from polars_evals.traces.platforms.base import Candidate, Platform
 from polars_evals.traces.read import (
@@ -146,6 +146,8 @@ class Group:
     members: list[TraceFile]
     # The columns or keys of all of them.
     schema: dict[str, pl.DataType]
+    # Those that say the same in all of the first records.
+    constant: frozenset[str] = frozenset()
 
     @property
     def files(self) -> list[str]:
@@ -158,7 +160,7 @@ class Group:
         return self.members[0].hive if self.members else ()
 
     def only(self, members: Sequence[TraceFile]) -> Self:
-        """Take some of the files."""
+        """Take some of the files, before fields are asked of them."""
         return replace(self, members=list(members))
 
     def _with_folders(self, rows: pl.LazyFrame) -> pl.LazyFrame:
@@ -171,17 +173,11 @@ class Group:
 class Table(Group):
     """Files of one kind whose columns have types that agree."""
 
-    @property
-    def kind(self) -> Kind:
-        """What the files are: all Parquet or all CSV."""
-        return self.members[0].kind
-
-    def scan(self, storage_options: dict[str, Any] | None = None) -> pl.LazyFrame:
+    def scan(self) -> pl.LazyFrame:
         """Scan the files."""
-        if self.kind == "csv":
+        if self.members[0].kind == "csv":
             tables = [
-                scan_table(member, storage_options).with_columns(pl.lit(member.name).alias(FILE))
-                for member in self.members
+                scan_table(member).with_columns(pl.lit(member.name).alias(FILE)) for member in self.members
             ]
             return self._with_folders(pl.concat(tables, how="diagonal"))
         names = {member.path: member.name for member in self.members}
@@ -200,7 +196,7 @@ class Table(Group):
                 missing_struct_fields="insert",
                 extra_struct_fields="ignore",
             ),
-            storage_options=storage_options,
+            storage_options=self.members[0].storage_options,
             include_file_paths=FILE,
         )
         return self._with_folders(table.with_columns(pl.col(FILE).replace(names))) if are_copies else table
@@ -252,17 +248,12 @@ class Stream(Group):
 
     # Whether the platform must take the records apart.
     unpacks: bool = False
-    constant: set[str] = field(default_factory=set)
     # The fields that were asked for, and so must be read from the records.
-    used: dict[str, Sequence[Candidate]] = field(default_factory=dict)
+    used: dict[str, Sequence[Candidate]] = field(default_factory=dict, init=False)
     # The source's own keys that were asked for, which unpacking must keep.
-    kept: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list, init=False)
     # Fields that are not needed where another one is there: hashes in the place of ids.
-    unless: dict[str, str] = field(default_factory=dict)
-
-    def only(self, members: Sequence[TraceFile]) -> Self:
-        """Take some of the files, as they were before fields were asked of them."""
-        return replace(self, members=list(members), used={}, kept=[], unless={})
+    unless: dict[str, str] = field(default_factory=dict, init=False)
 
     def field(self, places: Sequence[Candidate]) -> Field | None:
         """Find a field; folders named `key=value` stand in for keys that the records lack."""
@@ -287,29 +278,33 @@ class Stream(Group):
         """Say whether a path begins with a key that was seen."""
         return bool(beginnings(name, (*self.schema, *self.hive, FILE, LINE)))
 
-    def scan(self, storage_options: dict[str, Any] | None = None) -> pl.LazyFrame:
+    def scan(self) -> pl.LazyFrame:
         """Scan the files: the fields that are used, as texts."""
-        text = dict.fromkeys((*self.used, FILE, LINE, BROKEN), pl.String())
+        texts = dict.fromkeys((*self.used, FILE, LINE, BROKEN), pl.String())
+        schema = pl.Schema({**texts, NUMBER: pl.Int64()})
 
-        def frames(wanted: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
+        def source(
+            columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, _size: int | None
+        ) -> Iterator[pl.DataFrame]:
+            wanted = list(schema) if columns is None else columns
             fields = {name: places for name, places in self.used.items() if name in wanted}
-            for records in self.records(storage_options, at_once=at_once):
-                if not fields and BROKEN not in wanted:
-                    yield records
-                    continue
-                values = read_records(records.get_column(LINE), fields, self.unless)
-                refuse_deep(records, values)
-                yield records.hstack(values)
+            # A caller who wants a few rows does not wait for those of other files.
+            for frame in self.records(at_once=BATCH_BYTES if rows is None else 0):
+                if fields or BROKEN in wanted:
+                    values = read_records(frame.get_column(LINE), fields, self.unless)
+                    refuse_deep(frame, values)
+                    frame.hstack(values, in_place=True)
+                found = frame if predicate is None else frame.filter(predicate)
+                if rows is not None:
+                    found = found.head(rows)
+                    rows -= found.height
+                yield found.select(wanted)
+                if rows == 0:
+                    return
 
-        return self._with_folders(_scan_frames(pl.Schema({**text, NUMBER: pl.Int64()}), frames))
+        return self._with_folders(register_io_source(source, schema=schema))
 
-    def records(
-        self,
-        storage_options: dict[str, Any] | None,
-        *,
-        at_once: int = BATCH_BYTES,
-        passed: Container[str] = (),
-    ) -> Iterator[pl.DataFrame]:
+    def records(self, *, at_once: int = BATCH_BYTES, passed: Container[str] = ()) -> Iterator[pl.DataFrame]:
         """Read the records of the files; those of small files come together, up to some bytes.
 
         Of a file that is in `passed` by then, no more is read.
@@ -317,9 +312,7 @@ class Stream(Group):
         held, size = list[pl.DataFrame](), 0
         unpack = self.platform.unpack if self.unpacks else None
         for member in self.members:
-            for frame in record_frames(
-                member, self.platform.lists, unpack, kept=self.kept, storage_options=storage_options
-            ):
+            for frame in record_frames(member, self.platform.lists, unpack, kept=self.kept):
                 if member.name in passed:
                     break
                 name = pl.Series(FILE, [member.name], pl.String).new_from_index(0, frame.height)
@@ -330,28 +323,6 @@ class Stream(Group):
                     held, size = [], 0
         if held:
             yield pl.concat(held)
-
-
-def _scan_frames(
-    schema: pl.Schema, frames: Callable[[Sequence[str], int], Iterator[pl.DataFrame]]
-) -> pl.LazyFrame:
-    """Scan frames that are made as they are needed, from the wanted columns and the bytes to read at once."""
-
-    def source(
-        columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, _size: int | None
-    ) -> Iterator[pl.DataFrame]:
-        wanted = list(schema) if columns is None else columns
-        # A caller who wants a few rows does not wait for those of other files.
-        for frame in frames(wanted, BATCH_BYTES if rows is None else 0):
-            found = frame if predicate is None else frame.filter(predicate)
-            if rows is not None:
-                found = found.head(rows)
-                rows -= found.height
-            yield found.select(wanted)
-            if rows == 0:
-                return
-
-    return register_io_source(source, schema=schema)
 
 
 def merge_schemas(
@@ -368,11 +339,7 @@ def merge_schemas(
 
 
 def _merge_types(left: pl.DataType, right: pl.DataType, *, widen: bool = False) -> pl.DataType | None:
-    """
-    Find the type that both can be read as; None where there is none.
-
-    A column without values takes any type, structs take all fields. With `widen`, numbers become floats.
-    """
+    """Find the type that both can be read as: structs take all fields, with `widen` numbers become floats."""
     if left == right or isinstance(right, pl.Null):
         return left
     if isinstance(left, pl.Null):
@@ -392,7 +359,8 @@ def _members(dtype: pl.Struct) -> dict[str, pl.DataType]:
     return {member.name: instance(member.dtype) for member in dtype.fields}
 
 
-# Where a row is from: its file, its number there, and what is wrong with its record.
+# Where a row is from: its file, as it was given or found, its number there, from 0, and what is wrong with
+# its record; null where nothing is.
 SOURCE: Mapping[str, pl.DataType] = {
     "source_file": pl.String(),
     "source_row": pl.Int64(),
@@ -416,51 +384,39 @@ _PLAIN: Mapping[int, pl.DataType] = {
 
 
 def scan_tables(
-    files: Sequence[TraceFile],
-    texts: Collection[str],
-    failed: dict[str, Exception],
-    storage_options: dict[str, Any] | None = None,
+    files: Sequence[TraceFile], texts: Collection[str], failed: dict[str, Exception]
 ) -> list[pl.LazyFrame]:
     """Scan tables with all their columns and those of `SOURCE`.
 
-    Parameters
-    ----------
-    files
-        The files.
-    texts
-        Columns of CSV files that stay text, whatever they look like.
-    failed
-        Gets the files that cannot be read, with the reason.
+    The columns `texts` of CSV files stay text. `failed` gets the files that cannot be read.
     """
-    frames = [_scan_parquet(alike, storage_options) for alike in _alike(files)]
+    frames = [_scan_parquet(alike) for alike in _alike(files)]
     for file in files:
         if file.kind == "csv":
             kept = {name: pl.String() for name in file.schema if name in texts}
             frames.append(
-                scan_table(file, storage_options, infer_schema_length=None, schema_overrides=kept)
+                scan_table(file, infer_schema_length=None, schema_overrides=kept)
                 .with_row_index(NUMBER)
                 .with_columns(pl.col(NUMBER).cast(pl.Int64), pl.lit(file.name).alias(FILE), _NOT_BROKEN)
             )
     records = [file for file in files if file.kind not in ("parquet", "csv")]
     if records:
-        frames.append(_scan_records(Stream(GENERIC, records, {}), failed, storage_options))
+        frames.append(_scan_records(Stream(GENERIC, records, {}), failed))
     return [_finished(frame) for frame in frames]
 
 
 def _alike(files: Sequence[TraceFile]) -> list[list[TraceFile]]:
     """Put small Parquet files with the same columns together."""
-    groups, found = dict[object, list[TraceFile]](), list[list[TraceFile]]()
-    for file in files:
-        if file.kind != "parquet":
-            continue
+    groups, large = dict[object, list[TraceFile]](), list[list[TraceFile]]()
+    for file in (file for file in files if file.kind == "parquet"):
         if "://" not in file.path and os.path.getsize(file.path) <= _SMALL_BYTES:
             groups.setdefault(tuple(file.schema.items()), []).append(file)
         else:
-            found.append([file])
-    return [*found, *groups.values()]
+            large.append([file])
+    return [*large, *groups.values()]
 
 
-def _scan_parquet(files: Sequence[TraceFile], storage_options: dict[str, Any] | None) -> pl.LazyFrame:
+def _scan_parquet(files: Sequence[TraceFile]) -> pl.LazyFrame:
     """Scan Parquet files with the same columns."""
     scan = pl.scan_parquet(
         [file.path for file in files],
@@ -468,7 +424,7 @@ def _scan_parquet(files: Sequence[TraceFile], storage_options: dict[str, Any] | 
         hive_partitioning=False,
         include_file_paths=FILE,
         row_index_name=NUMBER,
-        storage_options=storage_options,
+        storage_options=files[0].storage_options,
     )
     row = pl.col(NUMBER).cast(pl.Int64)
     # `replace` holds all rows of a streaming query: large files stand alone.
@@ -481,43 +437,31 @@ def _scan_parquet(files: Sequence[TraceFile], storage_options: dict[str, Any] | 
     return scan.with_columns(row).with_columns(name.alias(FILE), _NOT_BROKEN)
 
 
-def _scan_records(
-    stream: Stream, failed: dict[str, Exception], storage_options: dict[str, Any] | None
-) -> pl.LazyFrame:
+def _scan_records(stream: Stream, failed: dict[str, Exception]) -> pl.LazyFrame:
     """Scan JSON; each key is a column, with the type that fits all its values."""
-    schema = _types(stream, failed, storage_options)
-    source = pl.Schema({**schema, FILE: pl.String(), NUMBER: pl.Int64(), BROKEN: pl.String()})
-
-    def frames(wanted: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
-        keys = [name for name in wanted if name in schema]
-        places = {name: [Candidate(name, "json" if schema[name].is_nested() else "text")] for name in keys}
-        for frame in stream.records(storage_options, at_once=at_once):
-            found = read_records(frame.get_column(LINE), places)
-            refuse_deep(frame, found)
-            typed = found.select(*(_typed(name, schema[name]) for name in keys), BROKEN)
-            yield typed.hstack([frame.get_column(FILE), frame.get_column(NUMBER) - 1])
-
-    return _scan_frames(source, frames)
+    columns = list[pl.Expr]()
+    for name, dtype in _types(stream, failed).items():
+        text = f"@{len(columns)}"
+        stream.used[text] = [Candidate(name, "json" if dtype.is_nested() else "text")]
+        columns.append(_typed(pl.col(text), dtype).alias(name))
+    return stream.scan().select(*columns, FILE, pl.col(NUMBER) - 1, BROKEN)
 
 
-def _typed(name: str, dtype: pl.DataType) -> pl.Expr:
-    text = pl.col(name)
+def _typed(text: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     if isinstance(dtype, pl.Boolean):
-        return (text == "true").alias(name)
+        return text == "true"
     if dtype.is_nested():
         return text.str.json_decode(dtype)
     return text if isinstance(dtype, pl.String) else text.cast(dtype, strict=False)
 
 
-def _types(
-    stream: Stream, failed: dict[str, Exception], storage_options: dict[str, Any] | None
-) -> dict[str, pl.DataType]:
+def _types(stream: Stream, failed: dict[str, Exception]) -> dict[str, pl.DataType]:
     """Find the type of each key in one pass over the records; files that cannot be read leave the stream."""
     schema = dict[str, pl.DataType]()
     for file in stream.members:
         own = dict[str, pl.DataType]()
         try:
-            for frame in stream.only([file]).records(storage_options):
+            for frame in stream.only([file]).records():
                 lines = frame.get_column(LINE)
                 found, deep = _native.key_kinds(lines)
                 if deep >= 0:
@@ -553,8 +497,7 @@ def _join(schema: dict[str, pl.DataType], other: Mapping[str, pl.DataType]) -> N
 def _finished(frame: pl.LazyFrame) -> pl.LazyFrame:
     """Read `ts` as UTC, and say of each row where it is from and what is wrong with it."""
     schema = frame.collect_schema()
-    held = Field(pl.col("ts"), schema["ts"]) if "ts" in schema else None
-    if held is not None and (time := as_time(held)) is not None:
+    if "ts" in schema and (time := as_time(Field(pl.col("ts"), schema["ts"]))) is not None:
         frame = frame.with_columns(ts=time)
     broken = format_text("line {}: {}", pl.col(NUMBER) + 1, BROKEN)
     own = [as_text(Field(pl.col("error"), schema["error"]))] if "error" in schema else []

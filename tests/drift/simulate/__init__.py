@@ -16,7 +16,7 @@ import numpy.typing as npt
 import polars as pl
 
 from polars_evals.drift import read as reading
-from polars_evals.drift.inference.decide import correct, decide, summarize, test, verdict_of
+from polars_evals.drift.inference.decide import adjust_p_values, decide, summarize, test, verdict_of
 from polars_evals.drift.inference.estimate import Estimates
 from polars_evals.drift.pair import names_in, pair
 from polars_evals.drift.spec import ComparisonSpec
@@ -172,7 +172,7 @@ def judged_alone(estimates: Estimates) -> Judged:
     spec = replace(estimates.spec, by=(("slice",),) if sliced else ())
     facts = facts.with_columns(**own)
     sets = tested.with_columns(**own).sort("set", maintain_order=True).partition_by("set")
-    rows = pl.concat(correct(part, spec) for part in sets).sort("row", maintain_order=True)
+    rows = pl.concat(adjust_p_values(part, spec) for part in sets).sort("row", maintain_order=True)
     components = decide(rows, facts, spec)
     return Judged(components.sort("set", maintain_order=True), summarize(components, facts, spec), spec)
 

@@ -39,16 +39,16 @@ PE_INLINE void count_down(Body&& body) {
     }
 }
 
-// Calls `body` with a count of blocks, at most pass_blocks.
-template <class Body>
+// Calls `body` with a count of blocks, from 1 to at most six of them.
+template <std::size_t most, class Body>
 inline void with_count(std::size_t blocks, Body&& body) {
     switch (blocks) {
         case 1: return body(Count<1>{});
         case 2: return body(Count<2>{});
         case 3: return body(Count<3>{});
         case 4: return body(Count<4>{});
-        case 5: return body(Count<pass_blocks >= 5 ? 5 : 4>{});
-        default: return body(Count<pass_blocks>{});
+        case 5: return body(Count<most >= 5 ? 5 : 4>{});
+        default: return body(Count<most>{});
     }
 }
 
@@ -134,21 +134,16 @@ struct SharedText {
     PE_INLINE void next() { ++at; }
 };
 
-// Sets the match bits of one lane's rows; the table is [symbol][block][lane].
-template <std::size_t blocks, typename Symbol>
-inline void set_matches(std::uint64_t* table, std::size_t lane, const Symbol* pattern, std::size_t size) {
+// Sets the match bits of one lane's rows, or clears them; the table is [symbol][block][lane].
+template <std::size_t blocks, bool sets, typename Symbol>
+inline void write_matches(std::uint64_t* table, std::size_t lane, const Symbol* pattern, std::size_t size) {
     for (std::size_t first = 0; first < size; first += block_rows, table += lanes) {
         const std::size_t end = size - first < block_rows ? size : first + block_rows;
         std::uint64_t bit = 1;
-        for (std::size_t i = first; i < end; ++i, bit <<= 1) table[pattern[i] * (lanes * blocks) + lane] |= bit;
-    }
-}
-
-template <std::size_t blocks, typename Symbol>
-inline void clear_matches(std::uint64_t* table, std::size_t lane, const Symbol* pattern, std::size_t size) {
-    for (std::size_t first = 0; first < size; first += block_rows, table += lanes) {
-        const std::size_t end = size - first < block_rows ? size : first + block_rows;
-        for (std::size_t i = first; i < end; ++i) table[pattern[i] * (lanes * blocks) + lane] = 0;
+        for (std::size_t i = first; i < end; ++i, bit <<= 1) {
+            std::uint64_t& word = table[pattern[i] * (lanes * blocks) + lane];
+            word = sets ? word | bit : 0;
+        }
     }
 }
 
@@ -172,7 +167,7 @@ void run_pairs(const BytePair* pairs, std::uint8_t unused, const BlockScratch& s
     std::uint32_t* offsets = scratch.offsets;
     for (std::size_t lane = 0; lane < lanes; ++lane) {
         const BytePair& pair = pairs[lane];
-        set_matches<blocks>(scratch.table, lane, pair.pattern, pair.pattern_size);
+        write_matches<blocks, true>(scratch.table, lane, pair.pattern, pair.pattern_size);
         texts.at[lane] = offsets + blocks;
         offsets = set_offsets<blocks>(offsets, pair.text, pair.text_size, blocks + columns - pair.text_size, blocks, unused);
     }
@@ -200,7 +195,7 @@ void run_pairs(const BytePair* pairs, std::uint8_t unused, const BlockScratch& s
         const std::size_t row_zero = Recurrence::counts_columns ? pairs[lane].text_size : 0;
         const std::int64_t value = static_cast<std::int64_t>(row_zero) + rest.value(lane, pairs[lane].pattern_size);
         values[lane] = static_cast<std::uint32_t>(value);
-        clear_matches<blocks>(scratch.table, lane, pairs[lane].pattern, pairs[lane].pattern_size);
+        write_matches<blocks, false>(scratch.table, lane, pairs[lane].pattern, pairs[lane].pattern_size);
     }
 }
 
@@ -280,10 +275,10 @@ void run_shared(const BytePair* pairs, std::size_t count, std::uint8_t unused, c
         const std::size_t blocks = choose_blocks(work);
         for (std::size_t l = 0; l < lanes; ++l)
             if (work[l].pair != nullptr)
-                set_matches<pass_blocks>(scratch.table, l, work[l].pair->pattern + work[l].row,
-                                         work[l].rows(blocks * block_rows));
+                write_matches<pass_blocks, true>(scratch.table, l, work[l].pair->pattern + work[l].row,
+                                                 work[l].rows(blocks * block_rows));
         std::int64_t more[lanes];
-        with_count(blocks, [&](auto count) {
+        with_count<pass_blocks>(blocks, [&](auto count) {
             run_lanes<Recurrence, decltype(count)::value>(work, text, columns, scratch.carries + pass_blocks * column_words,
                                                           more);
         });
@@ -291,7 +286,7 @@ void run_shared(const BytePair* pairs, std::size_t count, std::uint8_t unused, c
             Lane& lane = work[l];
             if (lane.pair == nullptr) continue;
             const std::size_t rows = lane.rows(blocks * block_rows);
-            clear_matches<pass_blocks>(scratch.table, l, lane.pair->pattern + lane.row, rows);
+            write_matches<pass_blocks, false>(scratch.table, l, lane.pair->pattern + lane.row, rows);
             values[lane.pair - pairs] += static_cast<std::uint32_t>(more[l]);
             lane.row += rows;
             if (lane.row == lane.pair->pattern_size) lane.pair = nullptr;
@@ -313,7 +308,7 @@ std::int64_t run_rows(const Symbol* pattern, std::size_t rows, const Symbol* tex
         return rows <= first ? 0 : rows - first < lane_rows ? rows - first : lane_rows;
     };
     for (std::size_t lane = 0; lane * lane_rows < rows; ++lane)
-        set_matches<blocks>(scratch.table, lane, pattern + lane * lane_rows, rows_of(lane));
+        write_matches<blocks, true>(scratch.table, lane, pattern + lane * lane_rows, rows_of(lane));
     set_offsets<blocks>(scratch.offsets, text, columns, last_lag, last_lag, unused);
 
     Wavefront<Recurrence, blocks> state;
@@ -361,7 +356,7 @@ std::int64_t run_rows(const Symbol* pattern, std::size_t rows, const Symbol* tex
     std::int64_t value = 0;
     for (std::size_t lane = 0; lane * lane_rows < rows; ++lane) {
         value += rest.value(lane, rows_of(lane));
-        clear_matches<blocks>(scratch.table, lane, pattern + lane * lane_rows, rows_of(lane));
+        write_matches<blocks, false>(scratch.table, lane, pattern + lane * lane_rows, rows_of(lane));
     }
     return value;
 }
@@ -379,7 +374,7 @@ std::uint32_t run_long(Sequence<Symbol> pattern, Sequence<Symbol> text, Symbol u
         const auto run = [&](auto blocks) {
             return run_rows<Recurrence, decltype(blocks)::value>(pattern.data, rows, text.data, text.size, unused, scratch);
         };
-        with_count(blocks, [&](auto count) { value += run(count); });
+        with_count<pass_blocks>(blocks, [&](auto count) { value += run(count); });
         pattern = {pattern.data + rows, pattern.size - rows};
     }
     return static_cast<std::uint32_t>(value);
@@ -392,15 +387,9 @@ void run_all_pairs(const BytePair* pairs, std::uint8_t unused, const BlockScratc
         std::size_t rows = 0;
         for (std::size_t lane = 0; lane < lanes; ++lane)
             rows = pairs[lane].pattern_size > rows ? pairs[lane].pattern_size : rows;
-        switch ((rows + block_rows - 1) / block_rows) {
-            case 0:
-            case 1: run_pairs<Recurrence, 1>(pairs, unused, scratch, values); break;
-            case 2: run_pairs<Recurrence, 2>(pairs, unused, scratch, values); break;
-            case 3: run_pairs<Recurrence, 3>(pairs, unused, scratch, values); break;
-            case 4: run_pairs<Recurrence, 4>(pairs, unused, scratch, values); break;
-            case 5: run_pairs<Recurrence, 5>(pairs, unused, scratch, values); break;
-            default: run_pairs<Recurrence, 6>(pairs, unused, scratch, values); break;
-        }
+        const std::size_t blocks = rows > block_rows ? (rows + block_rows - 1) / block_rows : 1;
+        with_count<most_lane_blocks>(
+            blocks, [&](auto count) { run_pairs<Recurrence, decltype(count)::value>(pairs, unused, scratch, values); });
     }
 }
 

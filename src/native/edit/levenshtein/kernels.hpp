@@ -1,4 +1,6 @@
-// The kernels of one target, compiled for it. Included by the source file of a target alone.
+// The kernels of one target, compiled for it under the name that its source file gives. What that file includes keeps its code
+// in anonymous namespaces and uses no templates of the standard library: those could be shared with, and end up in, code for
+// other machines.
 #pragma once
 
 #include "band.hpp"
@@ -40,3 +42,10 @@ constexpr pe::edit::vector_kernels::Kernels kernels_of_target() {
 }
 
 }  // namespace
+
+namespace pe::edit::vector_kernels {
+
+extern const Kernels PE_KERNELS;
+const Kernels PE_KERNELS = kernels_of_target();
+
+}  // namespace pe::edit::vector_kernels

@@ -10,8 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
+from scipy.special import stdtrit
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
     from polars_evals.drift.inference import Floats
 
 # With fewer clusters no test of the signs of whole clusters can reach 5%.
@@ -30,12 +35,16 @@ class Spread(NamedTuple):
 NOTHING = Spread(np.nan, np.nan, np.nan, np.nan)
 
 
+def by_cluster(values: Floats, clusters: npt.NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """Return the sum and the number of the values of each cluster."""
+    _, places, sizes = np.unique(clusters, return_inverse=True, return_counts=True)
+    return np.bincount(places, weights=values).astype(np.float64), sizes.astype(np.float64)
+
+
 def one_mean(size: Floats, total: Floats) -> Spread:
     """
     Return the spread of a mean over clusters, given the number of values and their sum in each.
 
-    Notes
-    -----
     CR2 divides the squared residual sum of a cluster by 1 − h, with h its share of the items, which makes
     the variance unbiased if items are independent; if all items of a cluster are alike it is still too
     small where sizes differ. So both working models are made, each with its own degrees of freedom (the
@@ -72,25 +81,17 @@ def _alike(h: Floats, a: Floats) -> tuple[float, float]:
 
 
 def _width(model: tuple[float, float]) -> float:
-    from scipy.special import stdtrit
-
     variance, df = model
     return float(-stdtrit(df, 0.025) * np.sqrt(variance))
 
 
-def two_means(sizes: tuple[Floats, Floats], totals: tuple[Floats, Floats]) -> Spread:
+def two_means(sizes: Sequence[Floats], totals: Sequence[Floats]) -> Spread:
     """
     Return the spread of a difference of two means, where clusters may have items of both.
 
-    Parameters
-    ----------
-    sizes, totals
-        For each cluster the number of values and their sum, in the baseline and in the candidate.
-
-    Notes
-    -----
-    What a cluster does to both means counts together: a cluster of hard items lowers both, and hardly moves
-    their difference. The degrees of freedom are those of independent items.
+    `sizes` and `totals` have a row for the baseline and one for the candidate, and a column a cluster. What a
+    cluster does to both means counts together: a cluster of hard items lowers both, and hardly moves their
+    difference. The degrees of freedom are those of independent items.
     """
     if any((size > 0).sum() < 2 for size in sizes):
         return NOTHING

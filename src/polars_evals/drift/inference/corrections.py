@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 # With fewer labels in a version nothing is corrected.
 FEWEST_LABELS = 10
 # Labelled and other rows differ in the judge's score by more than chance at this level.
-UNLIKE = 0.01
+UNLIKE_ALPHA = 0.01
 # A stratum needs two rows: one row says nothing about its spread.
 FEWEST_ROWS = 2
-SHRUNK = ["shrunk", "shrunk_low", "shrunk_high"]
+SHRUNK_COLUMNS = ["shrunk", "shrunk_low", "shrunk_high"]
 # How many items' worth the spread that all slices share counts for in the spread of one.
 SHARED = 50
 # The spreads between slices that are weighed, in parts of the usual standard error of a slice.
@@ -42,29 +42,21 @@ PRIOR = np.log(np.diff(EDGES)) - np.log1p(GRID**2)
 @dataclass(frozen=True)
 class Corrected:
     """
-    Scores corrected by labels.
+    Scores corrected by labels, one number an item (or row).
 
-    Attributes
-    ----------
-    baseline, candidate
-        One number an item (or row). Their means estimate what people would say of all items, and their spread
-        is that of these means.
-    labels
-        How many labels were used, of the baseline and of the candidate.
-    off
-        How far the judge is above people where both are known, in each version.
-    people
-        Difference, low and high by the labelled items alone.
-    unlike
-        The versions (0: baseline, 1: candidate) whose labelled rows have other scores than the rest.
+    Their means estimate what people would say of all items, and their spread is that of these means.
     """
 
     baseline: Floats
     candidate: Floats
+    # How many labels were used, of the baseline and of the candidate.
     labels: tuple[int, int]
+    # How far the judge is above people where both are known, in each version.
     off: tuple[float, float]
+    # Difference, low and high by the labelled items alone.
     people: tuple[float, float, float]
-    unlike: tuple[int, ...] = ()
+    # The versions (0: baseline, 1: candidate) whose labelled rows have other scores than the rest.
+    unlike: tuple[int, ...]
 
     @property
     def enough(self) -> bool:
@@ -72,34 +64,17 @@ class Corrected:
         return min(self.labels) >= FEWEST_LABELS
 
 
-def correct(
+def correct_judge(
     scores: tuple[Floats, Floats], truth: tuple[Floats, Floats], weights: tuple[Floats, Floats], *,
     beside: tuple[Floats, Floats] | None = None, paired: bool, alpha: float,
 ) -> Corrected:  # fmt: skip
     """
-    Estimate what people would say of all items.
+    Estimate what people would say of all items, from a judge's `scores` and people's labels (`truth`).
 
-    Parameters
-    ----------
-    scores
-        The judge's scores of baseline and candidate. Paired, the same items in the same order; an item
-        without a score in either version is NaN in both.
-    truth
-        People's labels, NaN where there is none.
-    weights
-        1 / the chance that an item was chosen to be labelled.
-    beside
-        The judge's scores of what was labelled, where that is a part of an item's rows.
-    paired
-        Whether the versions are paired.
-    alpha
-        Level of the interval of `Corrected.people`.
-
-    Notes
-    -----
-    The mean of a version is `λ · mean(judge) + mean(people − λ · judge)`, the second over labelled items.
-    λ makes the variance least (power tuning): where the judge says nothing about people's labels it is 0, and
-    the labels alone count.
+    `weights` are 1 / the chance that an item was chosen to be labelled, and `beside` are the judge's scores
+    of what was labelled, where that is a part of an item's rows. NaN is unknown. The mean of a version is `λ
+    · mean(judge) + mean(people − λ · judge)`, the second over labelled items. λ makes the variance least
+    (power tuning): where the judge says nothing about people's labels it is 0, and the labels alone count.
     """
     judged = scores if beside is None else beside
     known = [
@@ -189,7 +164,7 @@ def _unlike(judge: Floats, known: Flags, weights: Floats) -> bool:
     every = judge[np.isfinite(judge)]
     apart = abs(mean - float(every.mean()))
     spread = np.sqrt(max(variance, 0.0) * (1 - known.sum() / len(every)))
-    return bool(apart > 0.01 and apart > ndtri(1 - UNLIKE / 2) * spread)
+    return bool(apart > 0.01 and apart > ndtri(1 - UNLIKE_ALPHA / 2) * spread)
 
 
 def shares(strata: Whole, size: int) -> Floats:
@@ -201,15 +176,11 @@ def shares(strata: Whole, size: int) -> Floats:
 
 def adjust_sides(b: Floats, b_strata: Whole, c: Floats, c_strata: Whole, size: int) -> tuple[Floats, Floats]:
     """
-    Weigh the candidate's rows to the baseline's mix.
+    Weigh the candidate's rows to the baseline's mix; NaN where a stratum is in one version alone.
 
-    Returns
-    -------
-    tuple
-        Numbers for the rows of both versions, NaN where a stratum is in one version alone. The difference of
-        their means is that of the strata, weighed by the baseline's shares; the baseline's spread holds how
-        differently the strata moved, as its shares are a sample. The candidate's mean is the weighed mean of
-        its strata, and its variance divided by the number of rows is the variance of that mean.
+    The difference of the means is that of the strata, weighed by the baseline's shares; the baseline's spread
+    holds how differently the strata moved, as its shares are a sample. The candidate's mean is the weighed
+    mean of its strata, and its variance divided by the number of rows is the variance of that mean.
     """
     before, after = np.full(len(b), np.nan), np.full(len(c), np.nan)
     both = np.stack([np.bincount(one[one >= 0], minlength=size) for one in (b_strata, c_strata)])
@@ -246,24 +217,8 @@ def mix_differs(first: Whole, second: Whole, size: int, *, alpha: float = 0.01) 
 
 def shrink(difference: Floats, se: Floats, n: Floats, overall: float, *, alpha: float) -> Floats:
     """
-    Return empirical-Bayes estimates of slices, with their intervals.
+    Return differences of slices, pulled to the overall one (empirical Bayes), with both ends of intervals.
 
-    Parameters
-    ----------
-    difference, se, n
-        The estimate, its standard error (NaN where unknown) and the number of items of each slice.
-    overall
-        The difference over all items, which slices are pulled to.
-    alpha
-        Level of the intervals.
-
-    Returns
-    -------
-    Floats
-        Estimates, lower and upper ends; NaN where a slice has no difference.
-
-    Notes
-    -----
     True differences of slices are taken to spread normally around the overall one. How far is not known: each
     spread counts as much as it makes the differences likely (with a half-Cauchy prior), so that slices which
     chance alone explains are pulled together, and intervals never close completely.
@@ -323,4 +278,4 @@ def with_shrunk(judged: pl.DataFrame, alpha: float) -> pl.DataFrame:
         centre = overall[(candidate, metric)]
         d, se, n = (floats(part[name]) for name in ("difference", "se", "n"))
         found[:, part["at"].to_numpy()] = shrink(d, se, n, np.nan if centre is None else centre, alpha=alpha)
-    return judged.with_columns(column(name, one) for name, one in zip(SHRUNK, found, strict=True))
+    return judged.with_columns(column(name, one) for name, one in zip(SHRUNK_COLUMNS, found, strict=True))

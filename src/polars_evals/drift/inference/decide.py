@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from scipy.special import comb, stdtrit
 
-from polars_evals.drift.answers import WORDS
 from polars_evals.drift.components import MEAN, PASS_RATE
 from polars_evals.drift.inference import column, floats
 from polars_evals.drift.inference.clusters import FEWEST
@@ -33,6 +33,7 @@ from polars_evals.drift.inference.multiple import benjamini_hochberg, holm
 from polars_evals.drift.inference.permutation import DRAWS
 from polars_evals.drift.inference.sequential import sequential_interval, sequential_p
 from polars_evals.drift.spec import Written
+from polars_evals.drift.unanswered import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -89,8 +90,6 @@ class Means:
 
         It is the t interval, or the one for all looks together, while units are added.
         """
-        from scipy.special import stdtrit
-
         df = np.where(self.constant, np.maximum(self.effective - 1, 1), self.df)
         if sequential:
             nothing = np.zeros_like(df)
@@ -199,15 +198,13 @@ def test(rows: pl.DataFrame, facts: pl.DataFrame, spec: ResolvedSpec) -> pl.Data
         made[f"{prefix}best_case"] = np.where(few, np.nan, -np.where(sign > 0, *ends[::-1]))
     return rows.with_columns(
         *(column(name, np.where(np.isfinite(values), values, np.nan)) for name, values in made.items()),
-        pl.Series("outweighs", own | (outweighs == 1)),
+        pl.Series("outweighs", own | outweighs),
         pl.Series("too_small", small),
     )
 
 
 def _too_small(rows: pl.DataFrame, about: pl.DataFrame, one: Means, alpha: float) -> Mask:
     """Return where no result could be significant: so few units that differ, or so few rows."""
-    from scipy.special import comb
-
     n_b, n_c = floats(about["n_baseline_only"]), floats(about["n_candidate_only"])
     # The most extreme of all signs of the units that differ, or of all ways to tell two versions apart.
     smallest = np.where(
@@ -230,12 +227,10 @@ def _intervals(rows: pl.DataFrame, about: pl.DataFrame, one: Means, alpha: float
     return found
 
 
-def correct(rows: pl.DataFrame, spec: ResolvedSpec, also_tried: Floats | None = None) -> pl.DataFrame:
+def adjust_p_values(rows: pl.DataFrame, spec: ResolvedSpec, also_tried: Floats | None = None) -> pl.DataFrame:
     """
     Add corrected p-values: `q_value` (false discoveries) and `p_family` (any false one), by family.
 
-    Notes
-    -----
     Rows over all items are one family, slices are another, with half of alpha each: what is asked about
     slices costs the overall rows little, however many slices there are. `also_tried` are the p-values of
     slices that a search tried and does not list. Components with the same numbers are one test.
@@ -265,8 +260,6 @@ def decide(rows: pl.DataFrame, facts: pl.DataFrame, spec: ResolvedSpec) -> pl.Da
     """
     Add the verdict of each component, and the one for a job that asks every day.
 
-    Notes
-    -----
     A change is found where it is significant after correction, the permutation test agrees, and it is more
     than rare opposite changes, unseen, would undo. It is `no_change` where all that is possible is smaller
     than `min_effect`, and that comes first: what is shown to be small is no change, however certain.
@@ -291,18 +284,7 @@ def decide(rows: pl.DataFrame, facts: pl.DataFrame, spec: ResolvedSpec) -> pl.Da
 
 
 def verdict_of(components: pl.DataFrame, rows: Iterable[str], alpha: float) -> str:
-    """
-    Return the verdict on a comparison.
-
-    Parameters
-    ----------
-    components
-        Those of a candidate, slices included.
-    rows
-        The verdicts of the rows over all items.
-    alpha
-        The level that `p_family` is held to.
-    """
+    """Return the verdict on a candidate, of all its components and the verdicts over all items."""
     worse = (pl.col("verdict") == REGRESSED) & (pl.col("p_family") <= alpha)
     if components.select(worse.any()).item():
         return REGRESSED
@@ -347,25 +329,12 @@ def _without_open_quantiles(components: Sequence[dict[str, Any]]) -> list[dict[s
 def summarize(
     rows: pl.DataFrame, facts: pl.DataFrame, spec: ResolvedSpec, *, only_runs: int = 0
 ) -> pl.DataFrame:
-    """
-    Make one row of the components of each row: its verdict, which component decided, and why.
-
-    Parameters
-    ----------
-    rows, facts
-        What `decide` made, and what `estimate` knows of each row.
-    spec
-        What is compared.
-    only_runs
-        How many rows of the baseline have no other run to be scored against.
-    """
+    """Make one row of the components of each row: its verdict, which component decided, and why."""
     mean = _placed(rows.filter(pl.col("component") == MEAN), facts)
     rate = _placed(rows.filter(pl.col("component") == PASS_RATE), facts)
     tests = int(rows["q_value"].count())
     parts = rows.rows_by_key("row", named=True, include_key=True)
-    made: dict[str, list[Any]] = {
-        name: [] for name in ("verdict", "sequential_verdict", "decided_by", "not_worse", "reason")
-    }
+    made = []
     needs = _needed(facts, mean, rate, spec)
     power = detectable(floats(mean["se"]), floats(mean["df"]), spec.alpha)
     power = np.where(floats(mean["se"]) > 0, power, np.nan)
@@ -373,10 +342,7 @@ def summarize(
         ones = parts[place]
         judged = _without_open_quantiles(ones)
         verdict, deciding = row_verdict(ones)
-        made["verdict"].append(verdict)
-        made["sequential_verdict"].append(combine(one["sequential_verdict"] for one in judged))
-        made["decided_by"].append(deciding["component"])
-        made["not_worse"].append(_not_worse(ones))
+        sequential = combine(one["sequential_verdict"] for one in judged)
         reasons = [_reason(one, about, spec, tests) for one in judged if one["verdict"] == verdict]
         if about["n"] == 0 and only_runs:
             reasons.append(
@@ -387,9 +353,13 @@ def summarize(
             "" if verdict != INCONCLUSIVE else _what_n_finds(about, ones[0], needs[place], power[place], spec)
         )
         # Mean and pass rate may have the same reason.
-        made["reason"].append("; ".join(dict.fromkeys(reasons)) + buys)
+        reason = "; ".join(dict.fromkeys(reasons)) + buys
+        made.append((verdict, sequential, deciding["component"], _not_worse(ones), reason))
     kinds = pl.Enum(VERDICTS)
-    types: dict[str, Any] = {"verdict": kinds, "sequential_verdict": kinds, "not_worse": pl.Enum(NOT_WORSE)}
+    types: dict[str, Any] = {
+        "verdict": kinds, "sequential_verdict": kinds, "decided_by": pl.String,
+        "not_worse": pl.Enum(NOT_WORSE), "reason": pl.String,
+    }  # fmt: skip
     means = ["difference", "se", "ci_low", "ci_high", "p_value", "q_value", "p_permutation", "worst_case",
              "sequential_low", "sequential_high", "p_sequential", "min_effect"]  # fmt: skip
     rates = ["ci_low", "ci_high", "p_value", "q_value", "p_permutation", "worst_case"]
@@ -406,7 +376,7 @@ def summarize(
         column("p_mcnemar", _mcnemar(facts, rate)),
         column("mde", power),
         column("n_needed", needs).cast(pl.Int64),
-        *(pl.Series(name, values, dtype=types.get(name, pl.String)) for name, values in made.items()),
+        *pl.DataFrame(made, schema=types, orient="row"),
     )
 
 

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from scipy.special import stdtrit
 
-from polars_evals.drift.components import MEAN, MEANS, PASS_RATE, PEOPLE, components
+from polars_evals.drift.components import MEAN, MEANS, PASS_RATE, PEOPLE_COLUMNS, components
 from polars_evals.drift.inference import NEGLIGIBLE
-from polars_evals.drift.inference.clusters import FEWEST, Spread, one_mean, two_means
+from polars_evals.drift.inference.clusters import FEWEST, Spread, by_cluster, one_mean, two_means
 from polars_evals.drift.inference.permutation import cluster_interval, cluster_p, flip_signs, moved
 from polars_evals.drift.inference.quantiles import Arms, mean_ratio, quantile_of, statistic_name
 from polars_evals.drift.inference.shape import ks, psi
-from polars_evals.suite.measure import PART
+from polars_evals.suite.measure import EFFECT_SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -52,7 +53,7 @@ FACTS: dict[str, Any] = {
     **dict.fromkeys(("ks", "psi", "psi_chance"), pl.Float64),
     "undefined": pl.String,
     # What labels say where they correct a judge.
-    **dict.fromkeys(PEOPLE, pl.Float64),
+    **dict.fromkeys(PEOPLE_COLUMNS, pl.Float64),
 }
 # What is estimated of a component, and what it is judged by.
 ESTIMATES: dict[str, Any] = {
@@ -139,7 +140,7 @@ class Moments(NamedTuple):
     cubes: Floats
 
     @classmethod
-    def of(cls, values: Floats, codes: Codes | None, count: int) -> Moments:
+    def of(cls, values: Floats, codes: Codes, count: int) -> Moments:
         """Sum up the values of each slice."""
         n, mean, apart = _deviations(values, codes, count)
         squares = apart * apart
@@ -148,24 +149,23 @@ class Moments(NamedTuple):
         return cls(n, mean, variance, _total(squares * apart, codes, count))
 
 
-def _deviations(values: Floats, codes: Codes | None, count: int) -> tuple[Floats, Floats, Floats]:
+def _deviations(values: Floats, codes: Codes, count: int) -> tuple[Floats, Floats, Floats]:
     """Return number and mean of each slice, and how far values are from the mean of theirs."""
-    n = _total(None, codes, count, len(values))
+    n = np.bincount(codes, minlength=count).astype(np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = _total(values, codes, count) / n
-    return n, mean, values - (mean[0] if codes is None else mean[codes])
+    return n, mean, values - (mean if count == 1 else mean[codes])
 
 
-def _total(values: Floats | None, codes: Codes | None, count: int, size: int = 0) -> Floats:
-    """Add up values by slice; without values, count."""
-    if codes is None:
-        return np.array([size if values is None else values.sum()], dtype=np.float64)
-    return np.bincount(codes, weights=values, minlength=count).astype(np.float64)
+def _total(values: Floats, codes: Codes, count: int) -> Floats:
+    """Add up values by slice; with one slice, in pairs, which loses fewer digits."""
+    found = values.sum(keepdims=True) if count == 1 else np.bincount(codes, values, count)
+    return found.astype(np.float64)
 
 
-def split(values: npt.NDArray[Any], codes: Codes | None, count: int) -> list[npt.NDArray[Any]]:
+def split(values: npt.NDArray[Any], codes: Codes, count: int) -> list[npt.NDArray[Any]]:
     """Return the values of each slice, in their order."""
-    if codes is None:
+    if count == 1:
         return [values]
     # Numbers of two bytes are sorted by counting.
     order = np.argsort(codes.astype(np.uint16) if count < 2**16 else codes, kind="stable")
@@ -194,14 +194,14 @@ def _extremes(component: Component, slicing: Slicing) -> tuple[Floats, Floats]:
     possible, count = component.possible, len(slicing)
     low, high = np.full(count, min((np.inf, *possible))), np.full(count, max((-np.inf, *possible)))
     for values in (component.before, component.after):
-        known = ~np.isnan(values)
-        codes = slicing.codes
-        if codes is None:
-            low = np.fmin(low, values.min(where=known, initial=np.inf))
-            high = np.fmax(high, values.max(where=known, initial=-np.inf))
+        if count == 1:
+            low, high = (
+                np.fmin(low, np.fmin.reduce(values, initial=np.inf)),
+                np.fmax(high, np.fmax.reduce(values, initial=-np.inf)),
+            )
         else:
-            np.minimum.at(low, codes[known], values[known])
-            np.maximum.at(high, codes[known], values[known])
+            np.fmin.at(low, slicing.codes, values)
+            np.fmax.at(high, slicing.codes, values)
     return np.where(np.isfinite(low), low, np.nan), np.where(np.isfinite(high), high, np.nan)
 
 
@@ -211,8 +211,6 @@ def _rules(
     """
     Return what a component is judged by: `min_effect`, `margin`, `sign` (-1: lower is better) and bounds.
 
-    Notes
-    -----
     A metric has the bounds of scores as long as all are inside. A measure without bounds has those of the
     values that were seen, with 0 among them: what is unseen is rarely much larger. Its intervals may still
     reach beyond. `most` is the largest difference that is possible: the numbers that items add to an
@@ -232,7 +230,7 @@ def _rules(
         greatest = np.where(np.isfinite(greatest), greatest, np.fmax(high, 0.0))
     if found["component"] == MEAN and possible:
         most = np.asarray(max(possible) - min(possible))
-    part = PART * np.abs(np.array(found["baseline_value"], dtype=np.float64))
+    part = EFFECT_SHARE * np.abs(np.array(found["baseline_value"], dtype=np.float64))
     made = {
         "min_effect": part if quantity.min_effect is None else quantity.min_effect,
         "margin": quantity.margin, "sign": quantity.sign, "least": least, "greatest": greatest, "most": most,
@@ -261,17 +259,16 @@ def _paired(pairs: Observations, component: Component, slicing: Slicing, spec: R
             "skew": np.where(squares > NEGLIGIBLE**2, cubes / squares**1.5, 0.0),
         }
     if groups is not None:
-        sums = [_by_cluster(*part) for part in zip(units, split(groups, codes, count), strict=True)]
-        units = [sum_ for sum_, _ in sums]
-        spreads = [one_mean(size, sum_) for sum_, size in sums]
+        sums = [by_cluster(*part) for part in zip(units, split(groups, codes, count), strict=True)]
+        units = [total for total, _ in sums]
+        spreads = [one_mean(size, total) for total, size in sums]
         found |= _spread(spreads)
         found["p_wild"] = [cluster_p(*one, seed=spec.seed) for one in sums]
-        found["ci_low"], found["ci_high"] = np.array(
-            [
-                _signed_interval(*one, spread, p, spec)
-                for one, spread, p in zip(sums, spreads, found["p_wild"], strict=True)
-            ]
-        ).T
+        signed = [
+            _signed_interval(*one, spread, p, spec)
+            for one, spread, p in zip(sums, spreads, found["p_wild"], strict=True)
+        ]
+        found["ci_low"], found["ci_high"] = np.array(signed).T
         many = np.array([len(one) for one in units])
         found |= {"units": np.sqrt(many * found["effective"]), "clusters": many, "fewest": many}
     found["p_permutation"] = [flip_signs(one, seed=spec.seed) for one in units]
@@ -283,18 +280,10 @@ def _signed_interval(
     total: Floats, size: Floats, spread: Spread, p: float | None, spec: ResolvedSpec
 ) -> tuple[float, float]:
     """Return the interval of the tests by signs where they find a change that the t interval does not."""
-    from scipy.special import stdtrit
-
     half = -float(stdtrit(spread.df, spec.alpha / 2)) * float(np.sqrt(spread.variance))
     if p is None or p > spec.alpha or len(total) < FEWEST or abs(float(total.sum() / size.sum())) > half:
         return np.nan, np.nan
     return cluster_interval(total, size, spec.alpha, seed=spec.seed)
-
-
-def _by_cluster(values: Floats, groups: Codes) -> tuple[Floats, Floats]:
-    _, places = np.unique(groups, return_inverse=True)
-    totals, sizes = np.bincount(places, weights=values), np.bincount(places)
-    return totals.astype(np.float64), sizes.astype(np.float64)
 
 
 def _spread(spreads: Sequence[Spread]) -> dict[str, Any]:
@@ -302,8 +291,7 @@ def _spread(spreads: Sequence[Spread]) -> dict[str, Any]:
     return {"se": np.sqrt(variance), "df": df, "effective": effective, "units": effective, "skew": skew}
 
 
-def _unpaired(pairs: Observations, component: Component, slicing: Slicing, spec: ResolvedSpec) -> Columns:
-    del spec
+def _unpaired(pairs: Observations, component: Component, slicing: Slicing, _: ResolvedSpec) -> Columns:
     count = len(slicing)
     sides = [_known(one, slicing.codes, pairs.clusters) for one in (component.before, component.after)]
     b, c = (Moments.of(values, codes, count) for values, codes, _ in sides)
@@ -328,21 +316,19 @@ def _unpaired(pairs: Observations, component: Component, slicing: Slicing, spec:
     if pairs.clusters is None:
         return found
     parts = [split(one, codes, count) for values, codes, groups in sides for one in (values, groups)]
-    spreads, clusters, fewest = [], [], []
+    spreads, present = [], []
     for before, groups_b, after, groups_c in zip(*parts, strict=True):
-        _, places = np.unique(np.concatenate([groups_b, groups_c]), return_inverse=True)
-        most = int(places.max(initial=-1)) + 1
-        arms = places[: len(groups_b)], places[len(groups_b) :]
-        sizes = [np.bincount(arm, minlength=most).astype(np.float64) for arm in arms]
-        totals = [
-            np.bincount(arm, weights=values, minlength=most).astype(np.float64)
-            for arm, values in zip(arms, (before, after), strict=True)
-        ]
-        present = [int((size > 0).sum()) for size in sizes]
-        spreads.append(two_means((sizes[0], sizes[1]), (totals[0], totals[1])))
-        clusters.append(sum(present))
-        fewest.append(min(present))
-    return found | _spread(spreads) | {"clusters": clusters, "fewest": fewest}
+        names, places = np.unique(np.concatenate([groups_b, groups_c]), return_inverse=True)
+        # The clusters of the baseline, then those of the candidate.
+        places[len(groups_b) :] += len(names)
+        sizes, totals = (
+            list(np.bincount(places, values, 2 * len(names)).astype(np.float64).reshape(2, -1))
+            for values in (np.ones(len(places)), np.concatenate([before, after]))
+        )
+        spreads.append(two_means(sizes, totals))
+        present.append([(size > 0).sum() for size in sizes])
+    each = np.array(present).reshape(-1, 2)
+    return found | _spread(spreads) | {"clusters": each.sum(axis=1), "fewest": each.min(axis=1)}
 
 
 def _facts(
@@ -353,37 +339,32 @@ def _facts(
     before, after = parts[0].before, parts[0].after
     there = ~np.isnan(before), ~np.isnan(after)
     both = there[0] & there[1]
-    rates = (parts[1].before, parts[1].after) if len(parts) > 1 else None
 
     def counted(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-        if codes is None:
-            return np.array([mask.sum()])
-        return np.bincount(codes[mask], minlength=count)
+        return np.array([mask.sum()]) if count == 1 else np.bincount(codes[mask], minlength=count)
 
+    n_b, n_c, n_both = (counted(one) for one in (there[0] & ~both, there[1] & ~both, both))
+    found: Columns = {
+        "paired": [pairs.paired] * count,
+        "n": n_both if pairs.paired else n_b + n_c,
+        "n_baseline_only": n_b,
+        "n_candidate_only": n_c,
+        "correlation": _correlation(before[both], after[both], codes[both], count),
+        "repeated": counted(pairs.repeated),
+        "baseline_labels": [0] * count,
+        "candidate_labels": [0] * count,
+    }
     # An aggregate has no values that are spread.
-    samples = [] if spec.kind(name) == "aggregate" else pairs.samples(name, slicing)
-    found: Columns = {"paired": [pairs.paired] * count}
-    if samples:
+    if spec.kind(name) != "aggregate":
+        samples = pairs.samples(name, slicing)
         found["ks"] = [ks(*one) for one in samples]
         found["psi"], found["psi_chance"] = zip(*(psi(*one) for one in samples), strict=True)
-    if not pairs.paired:
-        n_b, n_c = counted(there[0]), counted(there[1])
-        labels = [counted(~np.isnan(one)) for one in rates or (before * np.nan,) * 2]
-        return found | {
-            "n": n_b + n_c, "n_baseline_only": n_b, "n_candidate_only": n_c, "repeated": [0] * count,
-            "baseline_labels": labels[0], "candidate_labels": labels[1],
-        }  # fmt: skip
-    found |= {
-        "n": counted(both),
-        "n_baseline_only": counted(there[0] & ~both),
-        "n_candidate_only": counted(there[1] & ~both),
-        "correlation": _correlation(before[both], after[both], None if codes is None else codes[both], count),
-        "repeated": counted(pairs.repeated),
-    }
-    if rates is None:
-        return found | dict.fromkeys(("baseline_labels", "candidate_labels"), [0] * count)
+    if len(parts) == 1:
+        return found
+    rates = [parts[1].before, parts[1].after]
     both_labels = counted(~np.isnan(rates[1] - rates[0]))
-    found |= {"baseline_labels": both_labels, "candidate_labels": both_labels}
+    for key, rate in zip(("baseline_labels", "candidate_labels"), rates, strict=True):
+        found[key] = both_labels if pairs.paired else counted(~np.isnan(rate))
     with np.errstate(invalid="ignore"):
         # With repeats the majority counts, and half of them is none.
         passed, failed = [one > 0.5 for one in rates], [one < 0.5 for one in rates]
@@ -392,7 +373,7 @@ def _facts(
     return found
 
 
-def _correlation(before: Floats, after: Floats, codes: Codes | None, count: int) -> Floats:
+def _correlation(before: Floats, after: Floats, codes: Codes, count: int) -> Floats:
     (n, _, b), (_, _, c) = (_deviations(one, codes, count) for one in (before, after))
     with np.errstate(invalid="ignore", divide="ignore"):
         products = [_total(one, codes, count) / (n - 1) for one in (b * b, c * c, b * c)]
@@ -408,14 +389,17 @@ def _statistics(
     count, measure, sides = len(slicing), spec.quantities[name], []
     for values in (mean.before, mean.after):
         known = ~np.isnan(mean.after - mean.before if pairs.paired else values)
-        codes = None if slicing.codes is None else slicing.codes[known]
+        codes = slicing.codes[known]
         groups = None if pairs.clusters is None else split(pairs.clusters[known], codes, count)
         sides.append((split(values[known], codes, count), groups))
-    (before, before_groups), (after, after_groups) = sides
-    arms = []
-    for at in range(count):
-        groups_at = (before_groups[at], after_groups[at]) if before_groups and after_groups else None
-        arms.append(Arms(before[at], after[at], pairs.paired, groups_at))
+    (before, groups_b), (after, groups_c) = sides
+    arms = [
+        Arms(
+            before[at], after[at], pairs.paired,
+            None if groups_b is None or groups_c is None else (groups_b[at], groups_c[at]),
+        )
+        for at in range(count)
+    ]  # fmt: skip
     full = [len(one.before) > 0 and len(one.after) > 0 for one in arms]
 
     def by_slice(make: Callable[[Arms], dict[str, Any]]) -> Columns:

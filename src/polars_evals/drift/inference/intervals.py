@@ -12,8 +12,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import bdtr, nctdtrinc, ndtr, ndtri, stdtr, stdtrit
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from polars_evals.drift.inference import Floats
 
 # Four times in five.
@@ -28,8 +31,6 @@ def wilson(
     passed: Floats | float, n: Floats | float, alpha: float, df: float = np.inf
 ) -> tuple[Floats, Floats]:
     """Return Wilson's interval of a proportion, with Student's quantile where `df` is given; NaN at n = 0."""
-    from scipy.special import ndtri, stdtrit
-
     z = -ndtri(alpha / 2) if np.isinf(df) else -stdtrit(df, alpha / 2)
     passed, n = np.asarray(passed, dtype=np.float64), np.asarray(n, dtype=np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -51,8 +52,6 @@ def share_interval(
 
 def mcnemar(failing: Floats, passing: Floats) -> Floats:
     """Return the exact two-sided p-value of the flips in one direction against the other."""
-    from scipy.special import bdtr
-
     flips = failing + passing
     known = np.isfinite(flips)
     fewer, every = (np.where(known, one, 0.0) for one in (np.minimum(failing, passing), flips))
@@ -62,8 +61,6 @@ def mcnemar(failing: Floats, passing: Floats) -> Floats:
 
 def two_proportions(rate_a: Floats, n_a: Floats, rate_b: Floats, n_b: Floats) -> Floats:
     """Return the two-sided p-value of the pooled two-proportion z test."""
-    from scipy.special import ndtr
-
     with np.errstate(invalid="ignore", divide="ignore"):
         pooled = (rate_a * n_a + rate_b * n_b) / (n_a + n_b)
         spread = np.sqrt(pooled * (1 - pooled) * (1 / n_a + 1 / n_b))
@@ -74,8 +71,6 @@ def two_proportions(rate_a: Floats, n_a: Floats, rate_b: Floats, n_b: Floats) ->
 
 def t_interval(difference: Floats, se: Floats, df: Floats, alpha: float) -> tuple[Floats, Floats, Floats]:
     """Return the t interval of a difference and its two-sided p-value; without spread there is no test."""
-    from scipy.special import stdtr, stdtrit
-
     with np.errstate(invalid="ignore", divide="ignore"):
         half = -stdtrit(df, alpha / 2) * se
         p = 2 * stdtr(df, -np.abs(difference) / se)
@@ -100,17 +95,8 @@ def welch_p(one: Floats, other: Floats) -> float:
 
 
 def skewed_p(t: Floats, df: Floats, skew: Floats) -> Floats:
-    """
-    Return the p-value of Student's t corrected for skewness.
-
-    Notes
-    -----
-    Hall's cubic transformation, which grows with t: t + κt²/3 + κ²t³/27 + κ/6, with κ the sum of the cubed
-    deviations over that of the squared ones to the power of 1.5. A change against the long tail looks clearer
-    than it is, because the few large values that would undo it are seldom seen.
-    """
-    from scipy.special import stdtr
-
+    """Return the p-value of Student's t corrected for skewness by Hall's cubic transformation."""
+    # A change against the long tail looks clearer than it is: the few values that undo it are seldom seen.
     with np.errstate(invalid="ignore"):
         corrected = t + skew * t**2 / 3 + skew**2 * t**3 / 27 + skew / 6
         return np.where(corrected * t > 0, 2 * stdtr(df, -np.abs(corrected)), 1.0)
@@ -122,8 +108,6 @@ def score_interval(
     """
     Return the interval of a mean change that allows for changes of size `reach` that no unit shows.
 
-    Notes
-    -----
     Wilson's interval is the set of means m with (x − m)² ≤ z² V(m) / n, where V(m) is the variance at m.
     For a bounded mean the variance at m is at most what was seen plus |x − m| · reach, the variance that a
     rare change of that size adds when it moves the mean from x to m. Solved for m, this is x ± (a + √(z²
@@ -138,40 +122,33 @@ def score_interval(
 
 def outweighs_unseen(
     difference: Floats, se: Floats, n: Floats, fall: Floats, rise: Floats, *, alpha: float
-) -> Floats:
+) -> npt.NDArray[np.bool_]:
     """
-    Return 1 where a change is more than rare opposite ones, unseen among n units, would undo; else 0.
+    Return where a change is more than rare opposite ones, unseen among n units, would undo.
 
-    Parameters
-    ----------
-    difference, se, n
-        The change, its standard error and the number of units.
-    fall, rise
-        How far a score can fall or rise on average: a rare fall would undo a rise.
-    alpha
-        The level of the comparison; twice of it, one-sided, is the level of this check.
+    `fall` and `rise` are how far a score can fall or rise on average: a rare fall would undo a rise. Twice
+    the level of the comparison, one-sided, is the level of this check.
     """
-    from scipy.special import ndtri
-
     reach = np.where(difference > 0, fall, rise)
     low, high = score_interval(difference, se, -ndtri(min(2 * alpha, 0.5)), n, reach)
-    return np.where(np.isnan(reach) | (low > 0) | (high < 0), 1.0, 0.0)
+    return np.asarray(np.isnan(reach) | (low > 0) | (high < 0))
+
+
+def _undone_by(difference: Floats, fall: Floats, rise: Floats) -> tuple[Floats, Floats]:
+    """Return the size of a change, and that of one in the other direction that no unit shows."""
+    change = np.abs(difference)
+    # Without a bound or room the other way this makes the sign test: a sample of two proves nothing.
+    return change, np.fmax(np.where(difference > 0, fall, rise), change)
 
 
 def constant_p(difference: Floats, n: Floats, fall: Floats, rise: Floats) -> Floats:
     """
     Return the two-sided p-value of n units that all changed by the same amount.
 
-    Notes
-    -----
     If rare changes of size v in the other direction made up for it, their share would be c / (c + v), and
-    the chance to see none of them is (1 + c / v)⁻ⁿ. Where v has no bound, or is smaller, it is c itself, and
-    this is the sign test.
+    the chance to see none of them is (1 + c / v)⁻ⁿ.
     """
-    change = np.abs(difference)
-    reach = np.where(difference > 0, fall, rise)
-    # Never less than the sign test: without room the other way a sample of two still proves nothing.
-    reach = np.fmax(reach, change)
+    change, reach = _undone_by(difference, fall, rise)
     with np.errstate(invalid="ignore", divide="ignore"):
         p = np.minimum(1.0, 2 * (1 + change / reach) ** -n)
     return np.where(change == 0, 1.0, p)
@@ -181,28 +158,16 @@ def constant_half(difference: Floats, n: Floats, fall: Floats, rise: Floats, *, 
     """
     Return how far n equal changes may be from the true mean, towards 0: where `constant_p` just rejects.
 
-    Notes
-    -----
     Units that changed by v in the other direction, c + v from the others, move the mean by (c + v) e if
     their share is e, and the chance to see none of them is (1 − e)ⁿ. It excludes 0 where `constant_p` < α.
     """
-    change = np.abs(difference)
-    reach = np.fmax(np.where(difference > 0, fall, rise), change)
+    change, reach = _undone_by(difference, fall, rise)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray((change + reach) * (1 - (alpha / 2) ** (1 / n)))
 
 
 def tango(failing: Floats, passing: Floats, n: Floats, alpha: float) -> tuple[Floats, Floats]:
-    """
-    Return Tango's score interval of a difference of paired proportions, (passing − failing) / n.
-
-    Notes
-    -----
-    The bounds are the differences at which the score test, with the flips estimated under that difference,
-    just rejects (Tango 1998). It keeps its level also where no item flipped.
-    """
-    from scipy.special import ndtri
-
+    """Return Tango's score interval (1998) of a difference of paired proportions, (passing − failing) / n."""
     z = -ndtri(alpha / 2)
     estimate = (passing - failing) / n
 
@@ -228,8 +193,6 @@ def tango(failing: Floats, passing: Floats, n: Floats, alpha: float) -> tuple[Fl
 
 def detectable(se: Floats, df: Floats, alpha: float) -> Floats:
     """Return the true change that the t test finds four times in five (noncentral t)."""
-    from scipy.special import nctdtrinc, ndtri, stdtrit
-
     df = np.minimum(df, NORMAL)
     quantile = -stdtrit(df, alpha / 2)
     with np.errstate(invalid="ignore"):
@@ -243,19 +206,10 @@ def needed(
     """
     Return the n at which an unchanged version is shown to be so four times in five; NaN where no n is enough.
 
-    Parameters
-    ----------
-    spread
-        Standard deviation of a unit: the standard error is spread / √n.
-    n, df
-        The present n and degrees of freedom, which grow together.
-    reach
-        The largest change of a unit, for what may be unseen; NaN or 0 without bounds.
+    `spread` is the standard deviation of a unit, `n` and `df` the present numbers, which grow together, and
+    `reach` the largest change of a unit, for what may be unseen; NaN without bounds.
     """
-    from scipy.special import ndtri, stdtrit
-
-    min_effect = np.broadcast_to(np.asarray(min_effect, dtype=np.float64), spread.shape)
-    reach = np.nan_to_num(reach)
+    min_effect, reach = np.asarray(min_effect), np.nan_to_num(reach)
     # Both sides of the interval must lie inside, so the estimate has to be within what remains.
     within = ndtri((1 + POWER) / 2)
 

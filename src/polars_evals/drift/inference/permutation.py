@@ -27,21 +27,12 @@ DIGITS = 12
 
 def flip_signs(differences: Floats, *, seed: int) -> float | None:
     """
-    Return the two-sided p-value of a sum under random signs.
+    Return the two-sided p-value of a sum of differences of items, or of sums of clusters, by random signs.
 
-    Parameters
-    ----------
-    differences
-        What keeps its sign as a whole: differences of items, or sums of clusters.
-    seed
-        Fixes the random signs. All rows of a report share them, so that a row has the same p-value whatever
-        other rows stand beside it.
-
-    Notes
-    -----
-    Beyond 200 units, absolute values are gathered into 200 groups of equal width, each as the root mean
-    square v of its k members, which keeps the variance of the sum; a group contributes v · (2·Bin(k, ½) − k).
-    Rounded scores are still drawn exactly, because a group then holds a single value.
+    All rows of a report share the signs of a seed, so that a row has the same p-value whatever other rows
+    stand beside it. Beyond 200 units, absolute values are gathered into 200 groups of equal width, each as
+    the root mean square v of its k members, which keeps the variance of the sum; a group contributes v ·
+    (2·Bin(k, ½) − k). Rounded scores are still drawn exactly, because a group then holds a single value.
 
     The p-value is the share of draws that are more extreme, and half of those that are equally so (the
     mid-p value; flips take few values, and counting all equal ones would ask for far more than alpha says).
@@ -74,15 +65,6 @@ def _wild_bootstrap(total: Floats, size: Floats, *, seed: int) -> float | None:
     """
     Return the two-sided p-value of a mean over clusters, by random signs of whole clusters.
 
-    Parameters
-    ----------
-    total, size
-        The sum of the values of each cluster, and their number.
-    seed
-        Fixes the random signs.
-
-    Notes
-    -----
     The restricted wild cluster bootstrap (Cameron, Gelbach and Miller 2008): signs are drawn under the
     hypothesis that nothing changed, and the statistic is Student's, so that clusters of unequal size do not
     need degrees of freedom. As in `flip_signs`, draws that are equally extreme count for half.

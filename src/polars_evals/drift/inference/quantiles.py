@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.special import bdtr, bdtrik, betaln, stdtrit
 
-from polars_evals.drift.inference.clusters import FEWEST
+from polars_evals.drift.inference.clusters import FEWEST, by_cluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,16 +45,12 @@ def mean_ratio(arms: Arms, alpha: float) -> dict[str, float]:
     """
     Return the ratio of two means with its interval.
 
-    Notes
-    -----
     The interval is that of the logarithm, by the delta method: the spread of c / mean(c) − b / mean(b) over
     items, or over clusters. Means that are not above 0 have no ratio.
     """
     before, after = arms.before.mean(), arms.after.mean()
     if not (before > 0 and after > 0):
         return {"ratio": np.nan, "ratio_low": np.nan, "ratio_high": np.nan}
-    from scipy.special import stdtrit
-
     ratio = float(after / before)
     relative = [arms.before / before - 1, arms.after / after - 1]
     if arms.paired:
@@ -73,24 +70,18 @@ def mean_ratio(arms: Arms, alpha: float) -> dict[str, float]:
 def _variance_of_mean(values: Floats, clusters: Codes | None) -> tuple[float, float]:
     """Return the squared standard error of a mean and its degrees of freedom."""
     if clusters is not None:
-        values = _totals(values - values.mean(), clusters) * (len(np.unique(clusters)) / len(values))
+        totals, sizes = by_cluster(values - values.mean(), clusters)
+        values = totals * len(sizes) / len(values)
         if len(values) < FEWEST:
             return np.nan, np.nan
     n = len(values)
     return (float(values.var(ddof=1) / n), n - 1.0) if n > 1 else (np.nan, np.nan)
 
 
-def _totals(values: Floats, clusters: Codes) -> Floats:
-    _, places = np.unique(clusters, return_inverse=True)
-    return np.asarray(np.bincount(places, weights=values), dtype=np.float64)
-
-
 def quantile_of(arms: Arms, bounds: tuple[float, float], p: float, alpha: float) -> dict[str, Any]:
     """
     Return a quantile of both versions, their difference and ratio with intervals, and p-values.
 
-    Notes
-    -----
     The p-value is the level at which the interval of the difference reaches 0, for one look and, by a
     confidence sequence, for any number of looks while values are added.
     """
@@ -99,7 +90,7 @@ def quantile_of(arms: Arms, bounds: tuple[float, float], p: float, alpha: float)
         for at, values in enumerate((arms.before, arms.after))
     ]
     before, after = (side.value for side in sides)
-    together = _correlation(arms, before, after) if arms.paired else 0.0
+    correlation = _correlation(arms, before, after) if arms.paired else 0.0
     difference = after - before
     # The interval, its sides at the one-sided level, and the levels down to where it reaches 0.
     levels = np.array([alpha, min(2 * alpha, 1.0)])
@@ -114,10 +105,10 @@ def quantile_of(arms: Arms, bounds: tuple[float, float], p: float, alpha: float)
     }
     for prefix, counts in (("", fixed_counts), ("sequential_", sequential_counts)):
         ends = [side.at(levels, counts) for side in sides]
-        low, high = _difference_interval(ends[0], ends[1], together)
+        low, high = _difference_interval(ends[0], ends[1], correlation)
         # Without an end on the side of 0 there are too few values for any test.
         reach = low[0] if difference > 0 else high[0]
-        p_value = _level_at_zero(difference, sides, together, counts) if np.isfinite(reach) else np.nan
+        p_value = _level_at_zero(difference, sides, correlation, counts) if np.isfinite(reach) else np.nan
         # Intervals at higher levels may reach 0 where this one does not: what they hold, it holds.
         wider = levels < p_value
         low, high = np.where(wider, np.minimum(low, 0.0), low), np.where(wider, np.maximum(high, 0.0), high)
@@ -127,7 +118,7 @@ def quantile_of(arms: Arms, bounds: tuple[float, float], p: float, alpha: float)
         found["p_sequential" if prefix else "p_value"] = p_value
     if before > 0 and after > 0:
         logs = [side.at(levels[:1], fixed_counts).log() for side in sides]
-        low, high = _difference_interval(logs[0], logs[1], together)
+        low, high = _difference_interval(logs[0], logs[1], correlation)
         ends_ = (np.exp(end[0]) if np.isfinite(end[0]) else np.nan for end in (low, high))
         found |= dict(zip(("ratio", "ratio_low", "ratio_high"), (after / before, *ends_), strict=True))
     return {key: value if value is None or np.isfinite(value) else np.nan for key, value in found.items()}
@@ -152,8 +143,6 @@ class Side:
     """
     The sorted values of a version around a quantile.
 
-    Notes
-    -----
     The number of values below the true quantile is binomial, whatever their distribution is, so that two
     of the sorted values hold it between them with probability 1 − alpha at least. With too few values
     one of them does not exist, and the bound of the measure stands in. Clusters make values count for
@@ -198,8 +187,6 @@ def fixed_counts(n: int, p: float, levels: Floats) -> tuple[Codes, Codes]:
 
 def _binomial_quantile(tail: Floats, n: int, p: float) -> Codes:
     """Return the least k at which the binomial distribution function reaches `tail`."""
-    from scipy.special import bdtr, bdtrik
-
     with np.errstate(invalid="ignore"):
         guess = np.ceil(np.nan_to_num(bdtrik(tail, n, p)))
     for _ in range(2):
@@ -212,13 +199,9 @@ def sequential_counts(n: int, p: float, levels: Floats) -> tuple[Codes, Codes]:
     """
     Return between which of n sorted values a quantile lies, at all times at once.
 
-    Notes
-    -----
     The confidence sequence for quantiles of Howard and Ramdas (2022): the number of values below the true
     quantile is a sum of Bernoulli variables, and its likelihood ratio under a beta mixture is a martingale.
     """
-    from scipy.special import betaln
-
     a, b = PRIOR * p, PRIOR * (1 - p)
     limit = -np.log(levels)
 
@@ -242,7 +225,7 @@ def sequential_counts(n: int, p: float, levels: Floats) -> tuple[Codes, Codes]:
 
 def _design_effect(below: npt.NDArray[np.bool_], clusters: Codes) -> float:
     share, n = below.mean(), len(below)
-    totals = _totals(below - share, clusters)
+    totals, _ = by_cluster(below - share, clusters)
     groups = len(totals)
     single = share * (1 - share) * n
     return 1.0 if single <= 0 else max(1.0, float((totals**2).sum()) * groups / (groups - 1) / single)
@@ -253,7 +236,7 @@ def _correlation(arms: Arms, before: float, after: float) -> float:
     below = [(arms.before <= before).astype(np.float64), (arms.after <= after).astype(np.float64)]
     below = [one - one.mean() for one in below]
     if arms.clusters is not None:
-        below = [_totals(one, arms.clusters[0]) for one in below]
+        below = [by_cluster(one, arms.clusters[0])[0] for one in below]
     squares = float(np.sqrt((below[0] ** 2).sum() * (below[1] ** 2).sum()))
     return float((below[0] * below[1]).sum()) / squares if squares > 0 else 0.0
 
@@ -262,8 +245,6 @@ def _difference_interval(before: Ends, after: Ends, correlation: float) -> tuple
     """
     Return the intervals of a difference from those of both sides.
 
-    Notes
-    -----
     Each bound takes the distances that matter for it: the candidate's lower and the baseline's upper one for
     the lower bound (the method of variance estimates recovery, Zou and Donner 2008).
     """

@@ -21,19 +21,8 @@ SCALE = 0.04
 
 def log_evidence(t: Floats, df: Floats, n: Floats, scale: Floats | float = SCALE) -> Floats:
     """
-    Return the logarithm of the evidence for a change: above log(1/alpha), there is one.
+    Return the logarithm of the evidence for a change of n units: above log(1/alpha), there is one.
 
-    Parameters
-    ----------
-    t, df
-        Student's statistic of the change, with its degrees of freedom.
-    n
-        The units behind it: the variance of the change is that of a unit over n.
-    scale
-        Variance of the changes looked for, in variances of a unit.
-
-    Notes
-    -----
     The likelihood ratio of t under a normal mixture of changes, with the variance of a unit unknown: (1 +
     ng)^−½ ((1 + t²/ν) / (1 + t²/(ν(1 + ng))))^((ν+1)/2). For normal units it is a martingale whatever their
     variance is (right Haar prior), so that a variance learned from few units does no harm.
@@ -53,11 +42,7 @@ def sequential_p(t: Floats, df: Floats, n: Floats, scale: Floats | float = SCALE
 def sequential_interval(
     difference: Floats, se: Floats, df: Floats, n: Floats, *, alpha: float, scale: Floats | float = SCALE
 ) -> tuple[Floats, Floats]:
-    """
-    Return the interval that holds the true change at all times at once with probability 1 − alpha.
-
-    It reaches to infinity where so few units can tell nothing yet.
-    """
+    """Return an interval for all times at once; it is infinite where so few units can tell nothing yet."""
     grown = 1 + n * np.asarray(scale)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         bound = (np.sqrt(grown) / alpha) ** (2 / (df + 1))

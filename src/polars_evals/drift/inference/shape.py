@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import chdtri
 
 from polars_evals.drift.inference import NEGLIGIBLE
 
@@ -34,11 +35,9 @@ def ks(baseline: Floats, candidate: Floats) -> float | None:
 
 def psi(baseline: Floats, candidate: Floats) -> tuple[float | None, float | None]:
     """
-    Return the population stability index, and what chance alone exceeds one time in twenty.
+    Return the population stability index of sorted values, and what chance exceeds one time in twenty.
 
-    Notes
-    -----
-    The values are sorted. The index has ten bins at the baseline's quantiles: a value's bin is ⌊10 · F(x)⌋,
+    The index has ten bins at the baseline's quantiles: a value's bin is ⌊10 · F(x)⌋,
     with F the baseline's mid-distribution function (half of the ties count as below). Without ties these are
     the ten classic bins; with them, a value that many baseline rows share, such as a perfect score, has its
     own bin, apart from everything below and above it. An empty bin counts as half a row.
@@ -46,8 +45,6 @@ def psi(baseline: Floats, candidate: Floats) -> tuple[float | None, float | None
     Without a change the index is about (1/n + 1/m) times a chi-squared variable with one degree less than
     there are bins.
     """
-    from scipy.special import chdtri
-
     n, m = len(baseline), len(candidate)
     if not n or not m:
         return None, None
@@ -75,12 +72,10 @@ def histogram(samples: Mapping[str, Floats]) -> Iterator[dict[str, Any]]:
     """
     Return how many values of each version lie in bins of equal width, empty bins too.
 
-    Notes
-    -----
     The bins cover 0 to 1, and what lies beyond where scores do. A bin holds the scores from `bin_low` up to
     `bin_high`, which the last bin includes.
     """
-    ends = [(float(one[0]), float(one[-1])) for one in samples.values() if len(one)]
+    ends = [(float(one.min()), float(one.max())) for one in samples.values() if len(one)]
     low, high = min([0.0, *(end[0] for end in ends)]), max([1.0, *(end[1] for end in ends)])
     width = (high - low) / HISTOGRAM
     for version, values in samples.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 Record: TypeAlias = dict[str, Any]
@@ -239,6 +240,15 @@ def _score(value: Any) -> tuple[float | None, str | None]:
         next((one for one in numbers if one is not None), None),
         next((word for word in words if isinstance(word, str)), None),
     )
+
+
+def read_object(path: Path) -> Record:
+    """Read the JSON object of a file that stands beside the records; an empty one where there is none."""
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def numbers_of(record: Record, *known: str) -> Record:

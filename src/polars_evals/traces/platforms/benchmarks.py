@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from polars_evals.traces.platforms.base import Record, calling, held, layout, listed, numbers_of
+from polars_evals.traces.platforms.base import Record, calling, held, layout, listed, numbers_of, read_object
 
 
 @layout("""
@@ -55,10 +55,7 @@ def _scenario(file: str) -> str | None:
     path = Path(file)
     name = path.parent.name
     if "=" not in name:
-        try:
-            name = json.loads((path.parent / "run_spec.json").read_bytes()).get("name") or ""
-        except (OSError, ValueError, AttributeError, RecursionError):
-            name = ""
+        name = read_object(path.parent / "run_spec.json").get("name") or ""
     return _RUN.sub("", name.replace(":", "-", 1)) or None
 
 

@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from polars_evals.traces.platforms.base import (
-    Record,
-    calling,
-    held,
-    layout,
-    listed,
-    opened,
-)
+from polars_evals.traces.platforms.base import Record, calling, held, layout, listed, opened
 
 
 def _either(name: str) -> tuple[str, str]:

@@ -6,15 +6,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from polars_evals.traces.platforms.base import (
-    Record,
-    as_number,
-    calling,
-    held,
-    layout,
-    listed,
-    numbers_of,
-)
+from polars_evals.traces.platforms.base import Record, as_number, calling, held, layout, listed, numbers_of
 
 # A table with our own names. Texts are taken as they are.
 GENERIC = layout("""

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from polars_evals.traces.platforms.base import Record, as_number, held, layout, number
+from polars_evals.traces.platforms.base import Record, as_number, held, layout, number, read_object
 
 _NAME = re.compile(
     r"samples_(?P<task>.+)_(?P<day>\d{4}-\d{2}-\d{2}T)(?P<clock>\d{2}-\d{2}-\d{2}(?:\.\d+)?)\.jsonl"
@@ -51,11 +51,7 @@ def _model_beside(file: str) -> str | None:
     path = Path(file)
     stamp = path.stem[-len("2026-01-01T00-00-00.000000") :]
     found = sorted(path.parent.glob("results_*.json"), key=lambda each: (stamp in each.name, each.name))
-    try:
-        results = json.loads(found[-1].read_bytes()) if found else {}
-    except (OSError, ValueError, RecursionError):
-        return None
-    return results.get("model_name") if isinstance(results, dict) else None
+    return read_object(found[-1]).get("model_name") if found else None
 
 
 def _chosen(record: Record) -> Record:

@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from polars_evals.traces.platforms.base import (
-    BrokenRecordError,
-    Record,
-    first,
-    held,
-    layout,
-    listed,
-    opened,
-)
+from polars_evals.traces.platforms.base import BrokenRecordError, Record, first, held, layout, listed, opened
 
 
 def _read(value: Any) -> Any:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator
 from hashlib import blake2b
+from itertools import pairwise
 from typing import Any
 
 from polars_evals.traces.platforms.base import Record, as_number, held, layout, listed, number
@@ -42,15 +43,15 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
     }
 
 
-def _headed(names: Iterable[str]) -> list[str]:
+def _headed(names: Iterable[str]) -> dict[str, re.Match[str]]:
     """Find the columns of answers in a table, which are named by their provider and prompt."""
-    return [name for name in names if _ANSWER.fullmatch(_AGAIN.sub("", name))]
+    return {name: head for name in names if (head := _ANSWER.fullmatch(_AGAIN.sub("", name)))}
 
 
 def _shown(names: Collection[str], _: str) -> list[str]:
     """Find the columns that tell a table."""
     graded = ["Grader Reason", "Status", "Score"]
-    return max(graded if {*graded} <= {*names} else [], _headed(names), key=len)
+    return max(graded if {*graded} <= {*names} else [], list(_headed(names)), key=len)
 
 
 # How a cell of the older table begins: the verdict and its score, then the answer, then the reason.
@@ -67,12 +68,10 @@ _AGAIN = re.compile(r"_duplicated_\d+$")
 
 def _table(record: Record) -> Iterator[Record]:
     """Take a row of the CSV apart: variables, then some columns for each provider's answer."""
-    names = list(record)
-    places = [place for place, name in enumerate(names) if _ANSWER.fullmatch(_AGAIN.sub("", name))]
+    names, heads = list(record), _headed(record)
+    places = [*map(names.index, heads), len(names)]
     variables = {name: record[name] or "" for name in names[: places[0]] if name != "Description"}
-    for begin, end in zip(places, [*places[1:], len(names)], strict=True):
-        head = _ANSWER.fullmatch(_AGAIN.sub("", names[begin]))
-        assert head is not None
+    for head, (begin, end) in zip(heads.values(), pairwise(places), strict=True):
         about = {_AGAIN.sub("", name): record[name] for name in names[begin + 1 : end]}
         said = record[names[begin]] or ""
         if "Status" not in about and (cell := _CELL.fullmatch(said)):

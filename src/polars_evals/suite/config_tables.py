@@ -8,10 +8,10 @@ from pydantic.fields import FieldInfo
 
 from polars_evals.wording import did_you_mean, shown
 
-T = TypeVar("T", bound="Table")
+T = TypeVar("T", bound="ConfigTable")
 
 
-class Table(BaseModel):
+class ConfigTable(BaseModel):
     """A table of a file. The description of a field completes "must be …" and "is missing; it is …"."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=True)
@@ -20,13 +20,13 @@ class Table(BaseModel):
     keys_are: ClassVar[str] = "there are"
 
 
-def listed(value: object) -> object:
+def as_tuple(value: object) -> object:
     """Take a text for a list of one."""
     return (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list) else value
 
 
 Text = Annotated[str, Field(min_length=1)]
-Texts = Annotated[tuple[Text, ...], BeforeValidator(listed), Field(min_length=1)]
+Texts = Annotated[tuple[Text, ...], BeforeValidator(as_tuple), Field(min_length=1)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -49,7 +49,7 @@ def read_table(kind: type[T], entries: object, where: str, context: object = Non
     raise ValueError(next((text for text in problems if "; did you mean" in text), problems[0]))
 
 
-def _explain(kind: type[Table], error: dict[str, Any], entries: Mapping[str, Any], where: str) -> str:
+def _explain(kind: type[ConfigTable], error: dict[str, Any], entries: Mapping[str, Any], where: str) -> str:
     if not error["loc"]:
         return f"{where}: {error['ctx']['error']}"
     key, *inner = error["loc"]
@@ -85,9 +85,9 @@ def mapping(entry: object) -> dict[str, Any]:
     return dict(entry)
 
 
-def _table_of(annotation: Any) -> type[Table] | None:
+def _table_of(annotation: Any) -> type[ConfigTable] | None:
     for kind in (annotation, *get_args(annotation)):
-        if isinstance(kind, type) and issubclass(kind, Table):
+        if isinstance(kind, type) and issubclass(kind, ConfigTable):
             return kind
     return None
 
