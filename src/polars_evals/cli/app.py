@@ -175,16 +175,13 @@ def _diff_text(done: "Diff", given: SimpleNamespace, written: Mapping[str, str])
 
     reasons = done.suggestion.reasons if done.suggestion else ()
     shown = {"width": width_of(sys.stdout), "more": "--all", "everything": given.everything}
-    found = [text(done.comparison, **shown)] if done.compared else done.similarity
-    lines = [
-        *([done.first_line] if done.first_line else []),
-        *found,
-        *(["metrics chosen from the data", *(f"  {one}" for one in reasons)] if reasons else []),
-        "the same step by step",
-        *(f"  {shlex.join(['polars-evals', *step])}" for step in _steps(done, given)),
-        *(f"{kind}: {path}" for kind, path in written.items()),
-    ]
-    return "\n".join(lines)
+    lines = [done.first_line] if done.first_line else []
+    lines += [text(done.comparison, **shown)] if done.compared else done.similarity
+    if reasons:
+        lines += ["metrics chosen from the data", *(f"  {one}" for one in reasons)]
+    lines += ["the same step by step"]
+    lines += [f"  {shlex.join(['polars-evals', *step])}" for step in _steps(done, given)]
+    return "\n".join([*lines, *(f"{kind}: {path}" for kind, path in written.items())])
 
 
 def _steps(done: "Diff", given: SimpleNamespace) -> list[list[str]]:

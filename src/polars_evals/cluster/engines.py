@@ -85,12 +85,8 @@ def score_spark(
     ----------
     dataframe
         The DataFrame. Nothing is read before the result is.
-    suite
-        The suite. The scores are those of `suite.score`, to the last bit.
-    signatures
-        Also add `<name>_signature`, which travels with the scores into any format.
-    max_bytes
-        How many bytes of a partition are scored at once.
+    suite, signatures, max_bytes
+        As in `score_ray`, with a partition in the place of a block.
 
     Returns
     -------

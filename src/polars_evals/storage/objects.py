@@ -334,19 +334,17 @@ class _RemoteFolder(Folder):
         self.create(name, b"1")
         try:
             self._ask("put", name, b"2", mode="create")
+            why = "a second object of the same name replaced the first"
         except StoreError as error:
-            if "already" not in str(error).lower() and "precondition" not in str(error).lower():
-                raise self.unsafe(one_line(error)) from None
-        else:
-            raise self.unsafe("a second object of the same name replaced the first")
+            is_refusal = re.search("already|precondition", str(error), re.IGNORECASE)
+            why = "" if is_refusal else one_line(error)
         finally:
             self.remove([name])
-
-    def unsafe(self, why: str) -> StoreError:
-        return StoreError(
-            f"{self.place}: the object store has no conditional put, without which runs could overwrite each "
-            f"other: {why}; name another store"
-        )
+        if why:
+            raise StoreError(
+                f"{self.place}: the object store has no conditional put, without which runs could overwrite "
+                f"each other: {why}; name another store"
+            )
 
     def sync(self, names: Iterable[str]) -> None:
         pass
@@ -370,10 +368,8 @@ def list_objects(address: Address, options: Mapping[str, str] | None, *, is_fold
     library, store = obstore(), address.open(options, prefix="")
     with _explained(address, InputError):
         if address.path and not is_folder:
-            try:
+            with suppress(FileNotFoundError, library.exceptions.NotFoundError):
                 return {address.path: _entry_of(library.head(store, address.path))}
-            except (FileNotFoundError, library.exceptions.NotFoundError):
-                pass
         pages = library.list(store, prefix=address.path or None, chunk_size=1000)
         return {one["path"]: _entry_of(one) for page in pages for one in page}
 
