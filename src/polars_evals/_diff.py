@@ -365,6 +365,6 @@ def _ids_pair_other_questions(sides: Sequence[pl.DataFrame], shared: Mapping[str
 
 def _with_expected_of_others(frame: pl.DataFrame, item: str) -> pl.DataFrame:
     """Let a row without an expected value take that of another version's row of the item."""
-    others = pl.col("expected").drop_nulls().first().over(item)
-    named = pl.when(pl.col(item).is_not_null()).then(others)
-    return frame.with_columns(pl.coalesce("expected", named).alias("expected"))
+    known = frame.select(item, "expected").drop_nulls().unique(item, keep="first", maintain_order=True)
+    others = frame.select(item).join(known, on=item, how="left", maintain_order="left")["expected"]
+    return frame.with_columns(pl.coalesce("expected", others).alias("expected"))
