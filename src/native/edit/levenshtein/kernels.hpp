@@ -6,6 +6,7 @@
 #include "band.hpp"
 #include "blocks.hpp"
 #include "short.hpp"
+#include "superblocks.hpp"
 #include "utf8.hpp"
 #include "vector_kernels.hpp"
 
@@ -17,12 +18,12 @@ template <class Recurrence>
 constexpr auto double_kernel = run_short<Recurrence, WideWords, std::uint64_t, 2>;
 // And only with it do operations take less time than what merges the loads of several texts.
 template <class Recurrence>
-constexpr auto shared_kernel = run_shared<Recurrence>;
+constexpr auto superblock_kernel = run_superblocks<Recurrence>;
 #else
 template <class Recurrence>
 constexpr pe::edit::vector_kernels::BlockKernels::Short* double_kernel = nullptr;
 template <class Recurrence>
-constexpr pe::edit::vector_kernels::BlockKernels::Shared* shared_kernel = nullptr;
+constexpr pe::edit::vector_kernels::BlockKernels::Superblocks* superblock_kernel = nullptr;
 #endif
 
 template <class Recurrence>
@@ -31,7 +32,7 @@ constexpr pe::edit::vector_kernels::BlockKernels block_kernels() {
             run_short<Recurrence, WideWords, std::uint64_t>,
             double_kernel<Recurrence>,
             run_all_pairs<Recurrence>,
-            shared_kernel<Recurrence>,
+            superblock_kernel<Recurrence>,
             run_long<Recurrence, std::uint8_t>,
             run_long<Recurrence, std::uint32_t>};
 }

@@ -36,13 +36,13 @@ public:
             run(double_, &vector_kernels::BlockKernels::double_pairs);
         }
         run_medium();
-        run_shared();
+        run_long();
     }
 
 private:
     // How much text to hold before the lanes are filled with what there is, small enough for the cache.
     static constexpr std::size_t usual_bytes = 1 << 17;
-    static constexpr std::size_t most_medium = 256, most_shared = 64, most_shared_size = 1 << 14;
+    static constexpr std::size_t most_medium = 256, most_long = 64, most_long_size = 1 << 14;
 
     // Pairs that wait until there are enough to fill the lanes of a kernel.
     template <std::size_t most>
@@ -65,7 +65,6 @@ private:
         make_room(left.size(), right.size());
         const std::size_t before = bytes_used_;
         const Sequence<std::uint8_t> left_copy = hold(left.size());
-        const std::size_t before_right = bytes_used_;
         const Sequence<std::uint8_t> right_copy = hold(right.size());
         const auto copy = options_.fold_case ? unicode::copy_ascii<true> : unicode::copy_ascii<false>;
         if (!copy(left, left_copy.data) || !copy(right, right_copy.data)) {
@@ -73,7 +72,7 @@ private:
             return false;
         }
         set_sizes(row, left.size(), right.size());
-        add_bytes(row, left_copy, share(right_copy, before_right), before, true);
+        add_bytes(row, left_copy, right_copy, before, true);
         return true;
     }
 
@@ -87,10 +86,9 @@ private:
         if (use_vectors() && !is_short(std::max(left.size(), right.size())) &&
             std::all_of(right.begin(), right.end(), [](std::uint32_t code) { return code < 0x80; })) {
             // What only the output has may be any one symbol.
-            const Sequence<std::uint8_t> narrow_left = hold(left.size());
-            for (std::size_t i = 0; i < left.size(); ++i)
-                narrow_left.data[i] = static_cast<std::uint8_t>(std::min(left[i], 0x80u));
-            add_bytes(row, narrow_left, hold_expected(right.data(), right.size()), before, false);
+            for (std::uint32_t& code : left) code = std::min(code, 0x80u);
+            const Sequence<std::uint8_t> narrow_left = hold_narrow(left.data(), left.size());
+            add_bytes(row, narrow_left, hold_narrow(right.data(), right.size()), before, false);
             return;
         }
         const NumberedPair pair = number_pair(left.data(), left.size(), right.data(), right.size(), workspace_);
@@ -98,52 +96,31 @@ private:
             results_[row].distance = pair_distance<Measure>(pair.left, pair.right, pair.symbols, workspace_);
             return;
         }
-        const Sequence<std::uint8_t> narrow_left = hold(pair.left.size);
-        narrow(pair.left.data, pair.left.size, narrow_left.data);
+        const Sequence<std::uint8_t> narrow_left = hold_narrow(pair.left.data, pair.left.size);
         // The kernels of short pairs want ASCII and fold letters: numbers must stay below them.
-        add_bytes(row, narrow_left, hold_expected(pair.right.data, pair.right.size), before, pair.symbols <= 'A');
-    }
-
-    Sequence<std::uint8_t> hold_expected(const std::uint32_t* symbols, std::size_t size) {
-        const std::size_t before = bytes_used_;
-        const Sequence<std::uint8_t> copy = hold(size);
-        narrow(symbols, size, copy.data);
-        return share(copy, before);
-    }
-
-    // The expected text, which is often that of the row before: kernels compare several texts with one faster.
-    Sequence<std::uint8_t> share(Sequence<std::uint8_t> expected, std::size_t before) {
-        if (expected_.data != nullptr && expected.size == expected_.size &&
-            std::memcmp(expected.data, expected_.data, expected.size) == 0) {
-            bytes_used_ = before;
-            return expected_;
-        }
-        run_shared();
-        return expected_ = expected;
+        add_bytes(row, narrow_left, hold_narrow(pair.right.data, pair.right.size), before, pair.symbols <= 'A');
     }
 
     // `before` is what was held before the pair's own bytes: those need not be kept once the distance is known.
     void add_bytes(std::size_t row, Sequence<std::uint8_t> left, Sequence<std::uint8_t> right, std::size_t before,
                    bool may_be_short) {
-        const Sequence<std::uint8_t> output = left, expected = right;
         strip_affixes(left, right);
-        const auto prefix = static_cast<std::size_t>(left.data - output.data);
         if (left.size < right.size) std::swap(left, right);
         const bool is_exact = !use_vectors() || right.size == 0;
         if (is_exact || is_long(right.size)) {
             std::uint32_t& distance = results_[row].distance;
-            bool is_done = is_exact || left.size > most_shared_size || Measure::kernels(*workspace_.vectors).shared == nullptr;
+            bool is_done =
+                is_exact || left.size > most_long_size || Measure::kernels(*workspace_.vectors).superblocks == nullptr;
             if (is_done) distance = pair_distance<Measure>(left, right, byte_symbols, workspace_);
             else is_done = try_bands<Measure>(left, right, unused_byte, workspace_, distance);
-            // Bands write before the longer text, which may be that of other rows.
-            std::copy_n(right.data - prefix, prefix, left.data - prefix);
             if (is_done) {
                 bytes_used_ = before;
-                if (expected_.data >= output.data) expected_ = {};
                 return;
             }
-            shared_[shared_count_] = {{output.data, expected.data, output.size, expected.size}, row};
-            if (++shared_count_ == most_shared) run_shared();
+            // The side with less to pad gives the rows.
+            if (superblock_cost(right.size, left.size) < superblock_cost(left.size, right.size)) std::swap(left, right);
+            long_[long_count_] = {{left.data, right.data, left.size, right.size}, row};
+            if (++long_count_ == most_long) run_long();
         } else if (may_be_short && is_short(left.size)) {
             add_short(row, left.data, left.size, right.data, right.size);
         } else {
@@ -220,38 +197,31 @@ private:
         medium_count_ = 0;
     }
 
-    // Longest output first: shorter ones fill the lanes that are done. Where lanes would wait for the longest ones, those go
-    // alone.
-    void run_shared() {
-        const auto by_size = [](const Medium& a, const Medium& b) { return a.pair.pattern_size > b.pair.pattern_size; };
-        std::sort(shared_.begin(), shared_.begin() + static_cast<std::ptrdiff_t>(shared_count_), by_size);
-        vector_kernels::BytePair pairs[most_shared];
-        std::uint32_t values[most_shared];
-        for (std::size_t i = 0; i < shared_count_; ++i) pairs[i] = shared_[i].pair;
-        std::size_t alone = 0;
-        while (alone < shared_count_ && !fills_lanes(pairs + alone, shared_count_ - alone)) ++alone;
-        for (std::size_t i = 0; i < alone; ++i) {
-            Sequence<std::uint8_t> left{pairs[i].pattern, pairs[i].pattern_size}, right{pairs[i].text, pairs[i].text_size};
-            values[i] = whole_pair_distance<Measure>(left, right, byte_symbols, workspace_);
-        }
-        if (alone < shared_count_)
-            Measure::kernels(*workspace_.vectors)
-                .shared(pairs + alone, shared_count_ - alone, unused_byte,
-                        workspace_.blocks_for(byte_symbols, pairs[0].text_size), values + alone);
-        for (std::size_t i = 0; i < shared_count_; ++i)
-            results_[shared_[i].row].distance =
-                i < alone ? values[i] : Measure::distance(values[i], pairs[i].pattern_size, pairs[i].text_size);
-        shared_count_ = 0;
-    }
+    static std::size_t superblock_cost(std::size_t rows, std::size_t columns) { return (rows + 511) / 512 * columns; }
 
-    static bool fills_lanes(const vector_kernels::BytePair* pairs, std::size_t count) {
-        std::array<std::size_t, vector_kernels::pairs_at_once> lanes{};
-        std::size_t all = 0;
-        for (std::size_t i = 0; i < count; ++i) {
-            *std::min_element(lanes.begin(), lanes.end()) += pairs[i].pattern_size;
-            all += pairs[i].pattern_size;
+    // Longest first: shorter ones fill the turns that are done.
+    void run_long() {
+        const auto cost = [](const Medium& a) { return superblock_cost(a.pair.pattern_size, a.pair.text_size); };
+        std::sort(long_.begin(), long_.begin() + static_cast<std::ptrdiff_t>(long_count_),
+                  [&](const Medium& a, const Medium& b) { return cost(a) > cost(b); });
+        std::array<vector_kernels::BytePair, most_long> pairs;
+        std::array<std::uint32_t, most_long> values{};
+        std::size_t columns = 0;
+        for (std::size_t i = 0; i < long_count_; ++i) {
+            pairs[i] = long_[i].pair;
+            columns = std::max(columns, pairs[i].text_size);
         }
-        return all * 4 >= *std::max_element(lanes.begin(), lanes.end()) * lanes.size() * 3;
+        if (long_count_ > 1)
+            Measure::kernels(*workspace_.vectors)
+                .superblocks(pairs.data(), long_count_, workspace_.superblocks_for(columns), values.data());
+        for (std::size_t i = 0; i < long_count_; ++i) {
+            const vector_kernels::BytePair& pair = pairs[i];
+            Sequence<std::uint8_t> left{pair.pattern, pair.pattern_size}, right{pair.text, pair.text_size};
+            results_[long_[i].row].distance = long_count_ > 1
+                                                  ? Measure::distance(values[i], left.size, right.size)
+                                                  : whole_pair_distance<Measure>(left, right, byte_symbols, workspace_);
+        }
+        long_count_ = 0;
     }
 
     void set_sizes(std::size_t row, std::size_t left, std::size_t right) {
@@ -263,7 +233,6 @@ private:
         if (workspace_.bytes.size() - bytes_used_ >= wanted) return;
         finish();
         bytes_used_ = 0;
-        expected_ = {};
         if (workspace_.bytes.size() < wanted) workspace_.bytes.resize(wanted);
     }
 
@@ -273,8 +242,10 @@ private:
         return {data, size};
     }
 
-    static void narrow(const std::uint32_t* from, std::size_t size, std::uint8_t* to) {
-        for (std::size_t i = 0; i < size; ++i) to[i] = static_cast<std::uint8_t>(from[i]);
+    Sequence<std::uint8_t> hold_narrow(const std::uint32_t* symbols, std::size_t size) {
+        const Sequence<std::uint8_t> copy = hold(size);
+        for (std::size_t i = 0; i < size; ++i) copy.data[i] = static_cast<std::uint8_t>(symbols[i]);
+        return copy;
     }
 
     const Text* left_;
@@ -288,9 +259,8 @@ private:
     Queue<vector_kernels::double_pairs> double_;
     std::array<Medium, most_medium> medium_;
     std::size_t medium_count_ = 0;
-    Sequence<std::uint8_t> expected_{};       // of the last row that is held
-    std::array<Medium, most_shared> shared_;  // long pairs with that expected text
-    std::size_t shared_count_ = 0;
+    std::array<Medium, most_long> long_;
+    std::size_t long_count_ = 0;
 };
 
 // The distance over code points of left[i] and right[i] for each i < count, both lowercased first if options.fold_case and

@@ -12,7 +12,7 @@ namespace {
 
 // Those whose state begins with the vertical differences.
 struct Differences {
-    static constexpr bool counts_columns = true;
+    static constexpr bool counts_columns = true, has_bound = false;
 
     template <typename Vector, std::size_t states>
     static inline void value(const Vector (&state)[states], Vector& more, Vector& less) {
@@ -26,6 +26,7 @@ struct Differences {
 struct Levenshtein : Differences {
     static constexpr int states = 2, carries = 2;
     static constexpr std::uint64_t start[states] = {~std::uint64_t{0}, 0}, waiting[carries] = {carried_one, 0};
+    static constexpr bool has_bound = true;  // where all paths come through every row: swaps step over one
 
     template <typename Vector, typename NoHp, typename Hn>
     static inline void column(Vector (&state)[states], Vector equal, NoHp no_hp_in, Hn hn_in, Vector (&out)[carries]) {
@@ -95,7 +96,7 @@ struct Osa : Differences {
 struct Lcs {
     static constexpr int states = 1, carries = 1;
     static constexpr std::uint64_t start[states] = {~std::uint64_t{0}}, waiting[carries] = {0};
-    static constexpr bool counts_columns = false;
+    static constexpr bool counts_columns = false, has_bound = false;
 
     template <typename Vector, typename Carry>
     static inline void column(Vector (&state)[states], Vector equal, Carry in, Vector (&out)[carries]) {

@@ -171,6 +171,13 @@ public:
         return {table.at_least(symbols * vector_kernels::symbol_words), offsets.data(), carries.data(), is_stopped};
     }
 
+    vector_kernels::SuperblockScratch superblocks_for(std::size_t columns) {
+        using namespace vector_kernels;
+        const std::size_t turn_carries = most_carries * (columns + column_slack);
+        if (carries.size() < pairs_at_once * turn_carries) carries.resize(pairs_at_once * turn_carries);
+        return {superblock_tables.at_least(superblock_words), carries.data(), turn_carries, guesses, is_stopped};
+    }
+
     // The code points of both texts, in `left_codes` and `right_codes`.
     void decode_pair(Text left, Text right, const EditOptions& options) {
         unicode::DecodeBlocks* const blocks = vectors == nullptr ? nullptr : vectors->decode;
@@ -182,6 +189,8 @@ public:
     SymbolNumbering numbering;
     ScalarScratch scalar;
     AlignedWords table;  // zero between uses
+    AlignedWords superblock_tables;
+    vector_kernels::DistanceGuess guesses[vector_kernels::distance_guesses] = {};
     std::vector<std::uint32_t> offsets;
     std::vector<std::uint64_t> carries;
     std::vector<std::uint32_t> left_codes, right_codes;
