@@ -425,7 +425,7 @@ def test_the_other_engines_take_files_as_they_are(tmp_path: Path, monkeypatch: p
         output.mkdir()
         suite.score(pl.read_parquet(files)).write_parquet(output / "0.parquet")
 
-    monkeypatch.setattr("polars_evals.cluster.score_files", on_a_cluster)
+    monkeypatch.setattr("polars_evals.cluster.score_parquet", on_a_cluster)
     arguments = ["score", DATA, "--metric", "exact_match", "--engine", "ray"]
     code, _, error = invoke(*arguments, "-o", tmp_path / "out")
     assert code == 0, error

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import polars_evals as pe
 from polars_evals.cli.app import app
-from polars_evals.cluster import score_files
+from polars_evals.cluster import score_parquet
 from polars_evals.jobs import scan_scored
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def assert_files_compare_with_those_of_one_machine(engine: str, folder: Path) ->
     wanted = pe.compare(whole, **compared)
     before, after = (frame.filter(model=version) for version in VERSIONS)
     before.write_parquet(folder / "in.parquet")
-    score_files(folder / "in.parquet", SUITE, folder / "cluster", engine=engine)
+    score_parquet(folder / "in.parquet", SUITE, folder / "cluster", engine=engine)
     SUITE.sink_parquet(after, folder / "local.parquet")
     paths = [str(folder / "cluster"), str(folder / "local.parquet")]
     assert pe.signatures(paths) == SUITE.signature

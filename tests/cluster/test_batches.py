@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import polars_evals as pe
 from polars_evals.cli.app import app
-from polars_evals.cluster import score_files
+from polars_evals.cluster import score_parquet
 from polars_evals.cluster.score import MAX_BYTES, Scorer, bounded
 from tests.texts import any_text
 
@@ -117,9 +117,9 @@ def test_the_command_names_its_engines(tmp_path: Path) -> None:
 
 def test_a_folder_is_never_overwritten(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError, match="already exists"):
-        score_files("in.parquet", SUITE, tmp_path, engine="ray")
+        score_parquet("in.parquet", SUITE, tmp_path, engine="ray")
     with pytest.raises(ValueError, match="engine must be one of 'ray', 'spark', got 'dask'"):
-        score_files("in.parquet", SUITE, tmp_path, engine="dask")
+        score_parquet("in.parquet", SUITE, tmp_path, engine="dask")
 
 
 def test_metrics_that_look_across_rows_are_refused() -> None:

@@ -12,11 +12,18 @@ from polars.testing import assert_frame_equal
 
 import polars_evals as pe
 from polars_evals import cluster
-from polars_evals.cluster.compare import compare_on, rank_on
+from polars_evals.cluster import engines
 from tests.cluster.local import LocalEngine
 from tests.drift.frames import label
 
 SETTINGS: dict[str, Any] = {"version": "model", "baseline": "v1", "candidate": ["v2", "v3"]}
+
+
+@pytest.fixture(autouse=True)
+def _local(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take lists of tables for the data of an engine."""
+    monkeypatch.setitem(engines.ENGINES, "local", LocalEngine)
+    monkeypatch.setitem(engines.PACKAGES, "builtins", "local")
 
 
 def scored(seed: int, items: int = 60, *, continuous: bool = False, repeats: int = 1) -> pl.DataFrame:
@@ -53,7 +60,7 @@ def tables(frame: pl.DataFrame) -> list[pa.Table]:
 
 
 def found(frame: pl.DataFrame, options: Any, **more: Any) -> pe.Comparison:
-    return compare_on(LocalEngine(), tables(frame), SETTINGS | options, **more)
+    return cluster.compare(tables(frame), **(SETTINGS | options), **more)
 
 
 def assert_equal(one: pe.Comparison, other: pe.Comparison) -> None:
@@ -131,7 +138,7 @@ def test_what_is_wrong_is_said_before_anything_is_collected() -> None:
     with pytest.raises(ValueError, match="'a_signature' differs between the rows"):
         found(mixed, {"item": "case_id"})
     with pytest.raises(ValueError, match="'a_signature' differs between the rows"):
-        rank_on(LocalEngine(), tables(mixed), {"version": "model", "item": "case_id"})
+        cluster.rank(tables(mixed), version="model", item="case_id")
     other = frame.with_columns(a_signature=pl.when(pl.col("model") == "v3").then(pl.lit("x")))
     assert found(other, {"candidate": "v2", "item": "case_id"}).verdicts
 
@@ -140,12 +147,12 @@ def test_what_is_wrong_is_said_before_anything_is_collected() -> None:
 def test_a_ranking_equals_that_of_the_rows(options: dict[str, Any]) -> None:
     frame = scored(2, 240)
     asked: dict[str, Any] = {"version": "model", "item": "case_id", **options}
-    ranked, whole = rank_on(LocalEngine(), tables(frame), asked), pe.rank(frame, **asked)
+    ranked, whole = cluster.rank(tables(frame), **asked), pe.rank(frame, **asked)
     for name, table in whole.frames().items():
         assert_frame_equal(ranked.frames()[name], table)
     assert ranked.notes == whole.notes
     assert ranked.settings == whole.settings
-    some = rank_on(LocalEngine(), tables(frame), asked, 100)
+    some = cluster.rank(tables(frame), **asked, max_items=100)
     assert "chosen by a hash" in some.notes[-1]
 
 
@@ -167,5 +174,5 @@ def test_aggregates_of_counts_and_of_texts_are_those_of_the_rows(asked: Any) -> 
     frame = pe.Suite([pe.Metric("exact_match")], aggregates=["macro_f1"]).score(frame)
     options: dict[str, Any] = {"item": "case_id", "aggregates": asked}
     assert_equal(found(frame, options), pe.compare(frame, **SETTINGS, **options))
-    ranking = rank_on(LocalEngine(), tables(frame), {"version": "model", **options})
+    ranking = cluster.rank(tables(frame), version="model", **options)
     assert_frame_equal(ranking.summary, pe.rank(frame, version="model", **options).summary)

@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 from polars.testing import assert_frame_equal
 
-from polars_evals.cluster import engines, score_files
+from polars_evals.cluster import engines, score_parquet
 from polars_evals.cluster.score import score_on
 from polars_evals.suite.metric import metric_names
 from tests.cluster import everything
@@ -43,7 +43,7 @@ def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(engines.ENGINES, "local", LocalEngine)
     for part in range(2):
         answers().filter(pl.col("part") % 2 == part).write_parquet(tmp_path / f"in-{part}.parquet")
-    score_files(str(tmp_path / "in-*.parquet"), SUITE, tmp_path / "out", engine="local")
+    score_parquet(str(tmp_path / "in-*.parquet"), SUITE, tmp_path / "out", engine="local")
     found = pl.read_parquet(tmp_path / "out" / "*.parquet").sort("row")
     assert_frame_equal(found, wanted(signatures=True), check_exact=True)
 

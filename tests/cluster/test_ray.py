@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import polars_evals as pe
 from polars_evals.cli.app import app
-from polars_evals.cluster import compare, score_files, score_ray
+from polars_evals.cluster import compare, score_parquet, score_ray
 from polars_evals.cluster.engines import _map
 from tests.cluster import everything
 from tests.cluster.data import DATA, PARTS, SUITE, answers, assert_example_scored, dies_once, wanted
@@ -94,15 +94,15 @@ def test_files(tmp_path: Path) -> None:
     frame = answers()
     for part in range(2):
         frame.filter(pl.col("part") % 2 == part).write_parquet(tmp_path / f"in-{part}.parquet")
-    score_files(str(tmp_path / "in-*.parquet"), SUITE, tmp_path / "out", engine="ray")
+    score_parquet(str(tmp_path / "in-*.parquet"), SUITE, tmp_path / "out", engine="ray")
     found = pl.read_parquet(tmp_path / "out" / "*.parquet").sort("row")
     assert_frame_equal(found, wanted(signatures=True), check_exact=True)
     with pytest.raises(FileExistsError, match="already exists"):
-        score_files(str(tmp_path / "in-*.parquet"), SUITE, tmp_path / "out", engine="ray")
+        score_parquet(str(tmp_path / "in-*.parquet"), SUITE, tmp_path / "out", engine="ray")
 
 
 def test_columns_of_any_type_pass_through(tmp_path: Path) -> None:
-    score_files(DATA, SUITE, tmp_path / "out", engine="ray")
+    score_parquet(DATA, SUITE, tmp_path / "out", engine="ray")
     assert_example_scored(tmp_path / "out")
 
 

@@ -13,7 +13,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_evals as pe
-from polars_evals.cluster import compare, score_files, score_spark
+from polars_evals.cluster import compare, score_parquet, score_spark
 from tests.cluster import everything
 from tests.cluster.data import (
     DATA,
@@ -104,7 +104,7 @@ def test_a_comparison_equals_that_of_the_rows(session: Any, options: dict[str, A
 
 def test_files(session: Any, tmp_path: Path) -> None:
     answers().write_parquet(tmp_path / "in.parquet")
-    score_files(tmp_path / "in.parquet", SUITE, tmp_path / "out", engine="spark")
+    score_parquet(tmp_path / "in.parquet", SUITE, tmp_path / "out", engine="spark")
     found = pl.read_parquet(tmp_path / "out" / "*.parquet").sort("row")
     assert_frame_equal(found, wanted(signatures=True), check_exact=True)
 
@@ -122,7 +122,7 @@ def test_the_command_starts_a_session_on_this_machine(tmp_path: Path) -> None:
 
 
 def test_columns_of_any_type_pass_through(session: Any, tmp_path: Path) -> None:
-    score_files(DATA, SUITE, tmp_path / "out", engine="spark")
+    score_parquet(DATA, SUITE, tmp_path / "out", engine="spark")
     assert_example_scored(tmp_path / "out")
 
 

@@ -166,13 +166,13 @@ def test_wrong_job_files_are_told_with_their_place(tmp_path: Path, old: str, new
         Job.load(job)
 
 
-def test_a_kind_of_gate_that_does_not_judge_cannot_be_made() -> None:
+def test_a_kind_of_gate_that_does_not_evaluate_cannot_be_made() -> None:
     try:
 
         class Mute(Gate, rule="mute"):
             pass
 
-        with pytest.raises(TypeError, match=r"abstract method.* judge"):
+        with pytest.raises(TypeError, match=r"abstract method.* evaluate"):
             Mute()  # type: ignore[abstract]
         with pytest.raises(TypeError, match="two gates have the rule 'mute'"):
 

@@ -175,6 +175,7 @@ def test_turns_are_averaged_before_rounding() -> None:
         ([Decimal(10000000000000000000000001)], [Decimal(10000000000000000000000002)], 1),
         ([Decimal("1.50"), Decimal(2)], [Decimal("1.5"), Decimal(2)], 0),
         ([Decimal("2.0")], [2], 0),
+        ([Decimal("-3.25")], [-3.25], 0),
         ([0.0], [-0.0], 0),
     ],
 )

@@ -427,19 +427,18 @@ void test_json(std::size_t rows, Random& random) {
 void test_number_windows(std::size_t rows, Random& random) {
     static const Strings pieces = {"1", "42", "0", ",", ".", "-", "e", "%", " ", "$", "€", "−", "x", "\n",
                                    "many words without any number, so that there is something to skip over here"};
-    pe::clean::NumberWindow step;
     for (std::size_t row = 0; row < rows; ++row) {
         const std::string text = make_text(pieces, random, 20);
-        const Outcome window = run(step, text);
+        const pe::Text window = pe::clean::LastNumber::window_of(text);
         const std::size_t digit = text.find_last_of("0123456789");
-        check(window.found == (digit != std::string::npos), "a window where there is a digit", text);
-        if (!window.found) continue;
+        check(window.empty() != (digit != std::string::npos), "a window where there is a digit", text);
+        if (window.empty()) continue;
         // The last run of digits, whole, and what stands before it.
         std::size_t begin = digit;
         while (begin > 0 && pe::unicode::is_ascii_digit(static_cast<unsigned char>(text[begin - 1]))) --begin;
         if (begin > 0) --begin;
-        check(window.text.find(text.substr(begin, digit + 1 - begin)) != std::string::npos, "the last number is in its window", text);
-        check(text.find(window.text) != std::string::npos, "a window is a part of the text", text);
+        check(window.find(text.substr(begin, digit + 1 - begin)) != std::string::npos, "the last number is in its window", text);
+        check(text.find(window) != std::string::npos, "a window is a part of the text", text);
     }
 }
 
@@ -458,7 +457,7 @@ void test_hostile() {
             run(pe::clean::ExtractJson(), whole);
             run(pe::clean::ExtractBoxed(), whole);
             run(pe::clean::ExtractAfter(markers, false), whole);
-            run(pe::clean::NumberWindow(), whole);
+            pe::clean::LastNumber().read(whole);
             run(pe::clean::ExtractChoice(choices), whole);
             run(pe::clean::ExtractChoice(words), whole);
         }

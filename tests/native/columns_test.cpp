@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/batches.hpp"
-#include "edit/levenshtein/targets.hpp"
+#include "edit/levenshtein/workspace.hpp"
 #include "core/rounding.hpp"
 #include "unicode/decode.hpp"
 #include "arrow_columns.hpp"

@@ -112,7 +112,7 @@ std::size_t test_sequences(Texts& texts, std::size_t rows) {
             check_equal("levenshtein_sequence", distance,
                         pe::edit::levenshtein_sequence(a, left.size(), b, right.size(), workspace), left.size(), right.size());
             check_equal("levenshtein_weighted", cost,
-                        pe::edit::levenshtein_weighted(a, left.size(), b, right.size(), insert, remove, substitute, workspace),
+                        pe::edit::levenshtein_weighted(a, left.size(), b, right.size(), {insert, remove, substitute}, workspace),
                         left.size(), right.size());
         }
     }
@@ -124,8 +124,8 @@ void test_large_weights() {
     constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
     const Codes left{1, 2, 3}, right{1, 4, 5, 6};
     const auto cost = [&](std::int64_t insert, std::int64_t remove, std::int64_t substitute) {
-        return pe::edit::levenshtein_weighted(left.data(), left.size(), right.data(), right.size(), insert, remove, substitute,
-                                        workspace);
+        return pe::edit::levenshtein_weighted(left.data(), left.size(), right.data(), right.size(), {insert, remove, substitute},
+                                              workspace);
     };
     check_equal("saturated", most, cost(most, most, most));
     check_equal("saturated", most, cost(most / 2, most / 2, most / 2));

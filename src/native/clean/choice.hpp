@@ -1,15 +1,7 @@
 // The choice that an answer settles on: "The answer is (B)", "**B**", "B) Paris", "\boxed{B}".
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <string>
-#include <vector>
-
-#include "../core/portable.hpp"
+#include "../unicode/padded.hpp"
 #include "found.hpp"
 
 namespace pe::clean {
@@ -44,13 +36,14 @@ public:
             std::uint8_t bytes[step] = {}, is_word[step], is_wide[step];
             std::memcpy(bytes, text.data() + at, std::min(step, text.size() - at));
             for (std::size_t i = 0; i < step; ++i) {
-                is_word[i] = int{unicode::is_ascii_letter(bytes[i])} | int{unicode::is_ascii_digit(bytes[i])};
+                is_word[i] =
+                    static_cast<std::uint8_t>(int{unicode::is_ascii_letter(bytes[i])} | int{unicode::is_ascii_digit(bytes[i])});
                 is_wide[i] = bytes[i] >> 7;
             }
-            const std::uint64_t words = pack(is_word);
+            const std::uint64_t words = unicode::pack_flags(is_word);
             std::uint64_t starts = words & ~(words << 1 | before);
             if (are_letters_) starts &= ~(words >> 1);
-            if (are_wide_) starts |= pack(is_wide);
+            if (are_wide_) starts |= unicode::pack_flags(is_wide);
             before = words >> (step - 1);
             for (; starts != 0; starts &= starts - 1) {
                 const std::size_t place = count_trailing_zeros(starts);
@@ -110,16 +103,6 @@ private:
         unicode::next(next, text_.data() + text_.size());
         return static_cast<std::size_t>(next - text_.data()) - at;
     }
-    // A bit for each byte, which is 0 or 1.
-    static std::uint64_t pack(const std::uint8_t (&bytes)[step]) {
-        std::uint64_t bits = 0;
-        for (std::size_t i = 0; i < step; i += 8) {
-            std::uint64_t eight = 0;
-            for (std::size_t k = 0; k < 8; ++k) eight |= std::uint64_t{bytes[i + k]} << 8 * k;
-            bits |= (eight * 0x0102040810204080u >> 56) << i;
-        }
-        return bits;
-    }
     static void mark(std::array<bool, 256>& bytes, char c) {
         const auto lower = static_cast<unsigned char>(unicode::ascii_lower(c));
         bytes[lower] = bytes[unicode::is_ascii_letter(lower) ? lower - 0x20 : lower] = true;
@@ -149,9 +132,7 @@ private:
         return at;
     }
     static bool is_letter(std::uint32_t code) {
-        if (code < 0x80)
-            return unicode::is_ascii_letter(static_cast<unsigned char>(code)) ||
-                   unicode::is_ascii_digit(static_cast<unsigned char>(code));
+        if (code < 0x80) return unicode::is_ascii_alphanumeric(static_cast<unsigned char>(code));
         return unicode::is_kind(code, unicode::kind_word) && !unicode::is_kind(code, unicode::kind_unspaced);
     }
     bool is_letter_before(std::size_t at) const {
@@ -187,7 +168,7 @@ private:
         while (at < text_.size()) {
             const auto byte = static_cast<unsigned char>(text_[at]);
             if (byte < 0x80) {
-                if (!unicode::is_ascii_letter(byte) && !unicode::is_ascii_digit(byte)) break;
+                if (!unicode::is_ascii_alphanumeric(byte)) break;
                 ++at;
                 continue;
             }
@@ -255,7 +236,7 @@ private:
     bool is_article(std::size_t number) const { return choices_[number] == "A" || choices_[number] == "I"; }
     bool is_word_before(std::size_t at) const {
         const auto c = static_cast<unsigned char>(text_[at - 1]);
-        return unicode::is_ascii_letter(c) || unicode::is_ascii_digit(c) || c >= 0x80;
+        return unicode::is_ascii_alphanumeric(c) || c >= 0x80;
     }
     // Whether nothing but punctuation stands around it in the whole text.
     bool is_alone(std::size_t begin, std::size_t end) const {
@@ -265,30 +246,30 @@ private:
             if ((at < begin || at >= end) && end_of_word(at) > at) return false;
         return true;
     }
+    // The word at `at`, which moves behind it and what separates it from the next one.
+    Text read_word(std::size_t& at) const {
+        const std::size_t begin = at, end = end_of_word(at);
+        for (at = end; at < text_.size() && (text_[at] == ' ' || text_[at] == '*');) ++at;
+        return text_.substr(begin, end - begin);
+    }
+    static bool is_is(Text word) { return word.size() == 2 && starts_with_folded(word, "is"); }
     // "is correct", "is the right answer"
     bool is_approved(std::size_t at) const {
-        bool is = false;
-        for (int words = 0; words < 6 && at < text_.size(); ++words) {
-            const std::size_t end = end_of_word(at);
-            const Text word = text_.substr(at, end - at);
-            if (words == 0) is = starts_with_folded(word, "is") && word.size() == 2;
-            if (!is || is_one_of(word, negations)) return false;
+        if (at >= text_.size() || !is_is(read_word(at))) return false;
+        for (int words = 1; words < 6 && at < text_.size(); ++words) {
+            const Text word = read_word(at);
+            if (is_one_of(word, negations)) return false;
             if (is_one_of(word, approvals)) return true;
-            if (words > 0 && !is_one_of(word, fillers)) return false;
-            at = end;
-            while (at < text_.size() && (text_[at] == ' ' || text_[at] == '*')) ++at;
+            if (!is_one_of(word, fillers)) return false;
         }
         return false;
     }
     // "is not", "is wrong"
     bool is_denied(std::size_t at, bool followed) const {
         for (int words = 0; followed && words < 3 && at < text_.size(); ++words) {
-            const std::size_t end = end_of_word(at);
-            const Text word = text_.substr(at, end - at);
+            const Text word = read_word(at);
             if (is_one_of(word, negations)) return true;
-            if (words == 0 && !(word.size() == 2 && starts_with_folded(word, "is"))) return false;
-            at = end;
-            while (at < text_.size() && (text_[at] == ' ' || text_[at] == '*')) ++at;
+            if (words == 0 && !is_is(word)) return false;
         }
         return false;
     }

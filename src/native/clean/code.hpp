@@ -1,10 +1,7 @@
 // Code in Markdown: fences, and code between backticks within a line.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
 #include <unordered_map>
-#include <vector>
 
 #include "../unicode/padded.hpp"
 #include "found.hpp"

@@ -1,10 +1,6 @@
 // What an answer holds: the JSON in prose, the last box of LaTeX, what stands behind a marker.
 #pragma once
 
-#include <cstddef>
-#include <string>
-#include <vector>
-
 #include "../json/reader.hpp"
 #include "found.hpp"
 
@@ -186,40 +182,6 @@ private:
     bool case_sensitive_;
 };
 
-// The part of a text that its last number is in, nothing where there is none, with what stands right before and behind it: what
-// decides about signs and units. The rest is for a regular expression, which need not see the whole text.
-class NumberWindow {
-public:
-    Found operator()(Text text) const {
-        const char* const begin = text.data();
-        const char* const end = begin + text.size();
-        const std::size_t last =
-            find_last_if(text, [](char c) { return unicode::is_ascii_digit(static_cast<unsigned char>(c)); });
-        if (last == Text::npos) return {};
-        const char* const digit = begin + last + 1;
-        const char* behind = digit;
-        for (int i = 0; i < 2 && behind < end; ++i) unicode::next(behind, end);
-        const char* start = digit;
-        std::uint32_t after = 0;
-        while (start > begin) {
-            const char* at = start;
-            const std::uint32_t code = unicode::previous(begin, at);
-            start = at;
-            if (!(is_part(code) || (after == '%' && unicode::is_space(code)))) break;
-            after = code;
-        }
-        return {between(start, behind), true};
-    }
-
-private:
-    static bool is_part(std::uint32_t code) {
-        if (code < 0x80)
-            return unicode::is_ascii_digit(static_cast<unsigned char>(code)) ||
-                   Text(".,eE+-$%").find(static_cast<char>(code)) != Text::npos;
-        return code == 0x2212 || code == 0x20AC || code == 0xA3 || code == 0xA5;
-    }
-};
-
 // The last number in a text, as people write them: signs, thousands separators, exponents, percent signs.
 
 class LastNumber {
@@ -228,11 +190,11 @@ public:
     // right before it: "10-20" ends in 20, "x = -20" in -20. A point begins a number where no other stands before it: "so...5"
     // ends in 5. A comma that separates no thousands separates numbers.
     bool read(Text text) {
-        const Found window = NumberWindow()(text);
-        if (!window.found) return false;
+        const Text window = window_of(text);
+        if (window.empty()) return false;
         // What stands before a number is the first character of its match, so there must be one.
         text_.assign(1, ' ');
-        text_.append(window.text);
+        text_.append(window);
         const Text found = find_last(text_);
         if (found.empty()) return false;
         is_percent_ = found.back() == '%';
@@ -247,6 +209,25 @@ public:
         return true;
     }
 
+    // The part of a text that its last number is in, nothing where there is none, with what stands right before and behind it:
+    // what decides about signs and units.
+    static Text window_of(Text text) {
+        const char* const begin = text.data();
+        const char* const end = begin + text.size();
+        const std::size_t last =
+            find_last_if(text, [](char c) { return unicode::is_ascii_digit(static_cast<unsigned char>(c)); });
+        if (last == Text::npos) return {};
+        const char* const digit = begin + last + 1;
+        const char* behind = digit;
+        for (int i = 0; i < 2 && behind < end; ++i) unicode::next(behind, end);
+        const char* start = digit;
+        for (std::uint32_t code = 0, after = 0; start > begin; after = code) {
+            code = unicode::previous(begin, start);
+            if (!(is_part(code) || (after == '%' && unicode::is_space(code)))) break;
+        }
+        return between(start, behind);
+    }
+
     // As a float is written, without separators.
     std::string decimal() const { return (is_negative_ ? "-" : "") + digits_ + (is_percent_ ? "e-2" : ""); }
     // A whole number without leading zeros, so that equal numbers are equal texts.
@@ -259,8 +240,12 @@ public:
     std::string written() const { return (is_negative_ ? "-" : "") + std::string(body_) + (is_percent_ ? "%" : ""); }
 
 private:
-    // What \s matches in Polars' regular expressions.
-    static bool is_white(std::uint32_t code) { return unicode::is_space(code) && !(code >= 0x1C && code <= 0x1F); }
+    static bool is_part(std::uint32_t code) {
+        if (code >= 0x80) return code == 0x2212 || is_currency(code);
+        return unicode::is_ascii_digit(static_cast<unsigned char>(code)) ||
+               Text(".,eE+-$%").find(static_cast<char>(code)) != Text::npos;
+    }
+    static bool is_currency(std::uint32_t code) { return code == '$' || code == 0x20AC || code == 0xA3 || code == 0xA5; }
     static bool is_digit(Text text, std::size_t at) {
         return at < text.size() && unicode::is_ascii_digit(static_cast<unsigned char>(text[at]));
     }
@@ -272,8 +257,7 @@ private:
     }
     static bool is_word(std::uint32_t code) {
         if (code >= 0x80) return unicode::is_kind(code, unicode::kind_word);
-        return unicode::is_ascii_digit(static_cast<unsigned char>(code)) ||
-               unicode::is_ascii_letter(static_cast<unsigned char>(code)) || code == '_';
+        return unicode::is_ascii_alphanumeric(static_cast<unsigned char>(code)) || code == '_';
     }
     static std::size_t behind_digits(Text text, std::size_t at) {
         while (is_digit(text, at)) ++at;
@@ -285,8 +269,7 @@ private:
         const std::uint32_t sign = code_at(text, at, behind);
         if (sign != '-' && sign != '+' && sign != 0x2212) return at;
         std::size_t further;
-        const std::uint32_t currency = code_at(text, behind, further);
-        return currency == '$' || currency == 0x20AC || currency == 0xA3 || currency == 0xA5 ? further : behind;
+        return is_currency(code_at(text, behind, further)) ? further : behind;
     }
     // Behind digits with commas between them and perhaps a fraction, or `at` itself.
     static std::size_t behind_number(Text text, std::size_t at) {
@@ -302,7 +285,7 @@ private:
         }
         std::size_t behind;
         const std::uint32_t code = code_at(text, at, behind);
-        if (at < text.size() && is_white(code) && behind < text.size() && text[behind] == '%') return behind + 1;
+        if (at < text.size() && unicode::is_white(code) && behind < text.size() && text[behind] == '%') return behind + 1;
         return at < text.size() && text[at] == '%' ? at + 1 : at;
     }
     // Where a match that begins here ends, or `at` itself.
@@ -341,7 +324,7 @@ private:
     static Text without_percent(Text text) {
         text.remove_suffix(1);
         const char* end = text.data() + text.size();
-        return !text.empty() && is_white(unicode::previous(text.data(), end))
+        return !text.empty() && unicode::is_white(unicode::previous(text.data(), end))
                    ? Text(text.data(), static_cast<std::size_t>(end - text.data()))
                    : text;
     }

@@ -1,7 +1,6 @@
 // What a cleaning step makes of a text.
 #pragma once
 
-#include "../core/text.hpp"
 #include "../unicode/characters.hpp"
 
 namespace pe::clean {

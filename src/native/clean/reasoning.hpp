@@ -1,10 +1,6 @@
 // Reasoning that models write before they answer: between tags or marks, or in the analysis channel of Harmony messages.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <vector>
-
 #include "code.hpp"
 
 namespace pe::clean {

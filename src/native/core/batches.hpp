@@ -1,23 +1,91 @@
-// Two columns of texts, cut into pieces that the threads of the pool take one after the other.
+// Two columns of texts, cut into pieces that the threads of the pool take one after the other, and what a kernel makes of them:
+// a score for each pair, and columns of numbers beside it.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <exception>
-#include <memory>
 #include <mutex>
-#include <utility>
-#include <vector>
 
 #include "columns.hpp"
 #include "hashing.hpp"
 #include "pool.hpp"
-#include "portable.hpp"
-#include "result.hpp"
 
 namespace pe {
+
+class Result {
+public:
+    // Numbers in eight bytes each. Flags are 0 and 1; choices are places in a list of texts.
+    enum class Kind { real, whole, flag, choice };
+    static constexpr std::int64_t no_whole = std::numeric_limits<std::int64_t>::min();  // a null; of reals it is NaN
+
+    struct Column {
+        std::string name;
+        Kind kind;
+        std::unique_ptr<std::uint64_t[]> values;
+        const std::vector<std::string>* choices = nullptr;
+
+        double* reals() const { return reinterpret_cast<double*>(values.get()); }
+        std::int64_t* wholes() const { return reinterpret_cast<std::int64_t*>(values.get()); }
+        bool is_null(std::size_t row) const {
+            return kind == Kind::real ? reals()[row] != reals()[row] : wholes()[row] == no_whole;
+        }
+    };
+
+    explicit Result(std::size_t rows) : rows_(rows), valid_(rows, 1) {}
+    Result(Result&&) = default;
+    Result(const Result&) = delete;
+
+    // Adds a column; the pointer stays good while the result lives.
+    double* add_floats(const char* name) { return add(name, Kind::real).reals(); }
+    std::int64_t* add_integers(const char* name, Kind kind = Kind::whole) { return add(name, kind).wholes(); }
+    // The texts must live longer than the result.
+    std::int64_t* add_choices(const char* name, const std::vector<std::string>& choices) {
+        Column& column = add(name, Kind::choice);
+        column.choices = &choices;
+        return column.wholes();
+    }
+    // As `other` has it, for other rows.
+    Column& add_like(const Column& other) {
+        Column& column = add(other.name.c_str(), other.kind);
+        column.choices = other.choices;
+        return column;
+    }
+
+    // No score for this row, nor anything beside it. Validity is kept in bytes, not bits, because threads write neighbouring
+    // rows at once.
+    void set_null(std::size_t row) {
+        valid_[row] = 0;
+        for (Column& column : columns_) {
+            if (column.kind == Kind::real) column.reals()[row] = std::numeric_limits<double>::quiet_NaN();
+            else column.wholes()[row] = no_whole;
+        }
+    }
+    // No score, but what is beside it stays.
+    void set_no_score(std::size_t row) { valid_[row] = 0; }
+    void set_score(std::size_t row) { valid_[row] = 1; }
+
+    std::size_t size() const { return rows_; }
+    bool is_valid(std::size_t row) const { return valid_[row] != 0; }
+    bool has_nulls() const { return rows_ > 0 && std::memchr(valid_.data(), 0, rows_) != nullptr; }
+    const std::vector<std::uint8_t>& valid() const { return valid_; }
+    std::vector<Column>& columns() { return columns_; }
+    const Column* find(const char* name) const {
+        for (const Column& column : columns_)
+            if (column.name == name) return &column;
+        return nullptr;
+    }
+    Column* find(const char* name) { return const_cast<Column*>(std::as_const(*this).find(name)); }
+
+private:
+    Column& add(const char* name, Kind kind) {
+        // Not zeroed: every row is written, and touching a large column twice would cost a pass.
+        columns_.push_back({name, kind, std::unique_ptr<std::uint64_t[]>(new std::uint64_t[rows_ ? rows_ : 1]), nullptr});
+        return columns_.back();
+    }
+
+    std::size_t rows_;
+    std::vector<std::uint8_t> valid_;
+    std::vector<Column> columns_;
+};
 
 // Workspaces that are kept from call to call, because what they have learnt is worth something to the next one.
 
@@ -85,19 +153,20 @@ struct Batch {
     std::vector<std::size_t> rows;
     std::size_t size() const { return rows.size(); }
 
-    // Becomes the rows from `begin` to `end`. Those with a null become null results instead.
+    // Becomes the rows from `begin` to `end`, but for those with a null, for which it calls `set_null(row)`.
+    template <class SetNull>
     void read(const TextColumn& left_column, const TextColumn& right_column, std::size_t begin, std::size_t end,
-              Result& result) {
+              const SetNull& set_null) {
         resize(end - begin);
         std::size_t count = 0;
         TextColumn::Cursor left_at(left_column, begin), right_at(right_column, begin);
         for (std::size_t row = begin; row < end; ++row, left_at.next(), right_at.next()) {
-            if (!left_at.array().is_valid(left_at.row()) || !right_at.array().is_valid(right_at.row())) {
-                result.set_null(row);
+            if (!left_at.is_valid() || !right_at.is_valid()) {
+                set_null(row);
                 continue;
             }
-            left[count] = left_at.array()[left_at.row()];
-            right[count] = right_at.array()[right_at.row()];
+            left[count] = left_at.text();
+            right[count] = right_at.text();
             rows[count++] = row;
         }
         resize(count);
@@ -121,7 +190,7 @@ private:
 // reading texts is for the threads, side by side.
 inline auto pair_sizes(const TextColumn& left, const TextColumn& right) {
     return [left_at = TextColumn::Cursor(left, 0), right_at = TextColumn::Cursor(right, 0)](std::size_t) mutable {
-        const std::size_t size = left_at.array().size(left_at.row()) + right_at.array().size(right_at.row());
+        const std::size_t size = left_at.size() + right_at.size();
         left_at.next();
         right_at.next();
         return size;
@@ -148,7 +217,7 @@ void for_each_batch(const TextColumn& left, const TextColumn& right, std::size_t
         Workspace workspace;
         Batch batch;
         for (std::size_t begin, end; dealer.next(begin, end);) {
-            batch.read(left, right, begin, end, result);
+            batch.read(left, right, begin, end, [&](std::size_t row) { result.set_null(row); });
             if (batch.size() == 0) continue;
             if constexpr (is_kept<Workspace>) {
                 kernel(static_cast<const Batch&>(batch), *workspace);
@@ -160,6 +229,14 @@ void for_each_batch(const TextColumn& left, const TextColumn& right, std::size_t
     };
     if (are_few(left, right)) work();
     else Pool::get(threads).run(work);
+}
+
+// The same for kernels that take pairs one by one: `kernel(row, left, right, workspace)`.
+template <class Workspace, class Kernel>
+void for_each_row(const TextColumn& left, const TextColumn& right, std::size_t threads, Result& result, const Kernel& kernel) {
+    for_each_batch<Workspace>(left, right, threads, result, [&](const Batch& batch, auto& workspace) {
+        for (std::size_t i = 0; i < batch.size(); ++i) kernel(batch.rows[i], batch.left[i], batch.right[i], workspace);
+    });
 }
 
 // Two columns of texts, pair by pair, those with the same expected text one after the other.
@@ -176,29 +253,22 @@ public:
     };
     static constexpr std::size_t most_rows = 1 << 16;
 
-    void clear() {
-        pairs_.clear();
-        bytes_ = 0;
+    Batch pairs;
+    Pair operator[](std::size_t i) const {
+        const std::size_t at = order_.empty() ? i : order_[i];
+        return {pairs.left[at], pairs.right[at], pairs.rows[at]};
     }
-    void push(const Pair& pair) {
-        pairs_.push_back(pair);
-        bytes_ += pair.output.size() + pair.expected.size();
-    }
-    std::size_t size() const { return pairs_.size(); }
-    // Of all texts.
-    std::size_t bytes() const { return bytes_; }
-    const Pair& operator[](std::size_t i) const { return pairs_[order_.empty() ? i : order_[i]]; }
 
     // Brings pairs that seem to have the same expected text together, where there are many of them.
     void group() {
         order_.clear();
         std::size_t slots = 16;
-        while (slots < 2 * pairs_.size()) slots *= 2;
+        while (slots < 2 * pairs.size()) slots *= 2;
         slots_.assign(slots, Slot{});
-        groups_.resize(pairs_.size());
+        groups_.resize(pairs.size());
         starts_.clear();
-        for (std::size_t i = 0; i < pairs_.size(); ++i) {
-            const std::uint64_t hash = glance(pairs_[i].expected);
+        for (std::size_t i = 0; i < pairs.size(); ++i) {
+            const std::uint64_t hash = glance(pairs.right[i]);
             std::size_t at = hash & (slots - 1);
             while (slots_[at].group != none && slots_[at].hash != hash) at = (at + 1) & (slots - 1);
             if (slots_[at].group == none) {
@@ -208,15 +278,15 @@ public:
             groups_[i] = slots_[at].group;
             ++starts_[groups_[i]];
         }
-        if (10 * starts_.size() > 9 * pairs_.size()) return;
+        if (10 * starts_.size() > 9 * pairs.size()) return;
         std::uint32_t sum = 0;
         for (std::uint32_t& start : starts_) {
             const std::uint32_t size = start;
             start = sum;
             sum += size;
         }
-        order_.resize(pairs_.size());
-        for (std::size_t i = 0; i < pairs_.size(); ++i) order_[starts_[groups_[i]]++] = static_cast<std::uint32_t>(i);
+        order_.resize(pairs.size());
+        for (std::size_t i = 0; i < pairs.size(); ++i) order_[starts_[groups_[i]]++] = static_cast<std::uint32_t>(i);
     }
 
 private:
@@ -238,8 +308,6 @@ private:
         return hash_pair(hash_pair(parts[0], text.size()) ^ parts[1], parts[2]);
     }
 
-    std::vector<Pair> pairs_;
-    std::size_t bytes_ = 0;
     std::vector<std::uint32_t> order_;  // none: as they are
     std::vector<Slot> slots_;
     std::vector<std::uint32_t> groups_, starts_;
@@ -252,30 +320,26 @@ void for_each_pair(const TextColumn& output, const TextColumn& expected, std::si
                    const Kernel& kernel, const SetNull& set_null) {
     constexpr std::size_t few_bytes = 1 << 13;
     const std::size_t rows = broadcast_size(output.size(), expected.size());
-    TextColumn::Cursor left(output, 0), right(expected, 0);
     PairWindow window;
-    for (std::size_t row = 0; row < rows;) {
-        window.clear();
-        for (; row < rows && window.size() < PairWindow::most_rows; ++row, left.next(), right.next()) {
-            if (left.array().is_valid(left.row()) && right.array().is_valid(right.row()))
-                window.push({left.array()[left.row()], right.array()[right.row()], row});
-            else set_null(row);
-        }
+    for (std::size_t first = 0; first < rows; first += PairWindow::most_rows) {
+        window.pairs.read(output, expected, first, std::min(rows, first + PairWindow::most_rows), set_null);
         if (expected.size() > 1) window.group();
         const auto size_of = [&](std::size_t i) { return window[i].output.size() + window[i].expected.size(); };
-        Dealer dealer(window.size(), threads, size_of);
+        std::size_t bytes = 0;
+        for (std::size_t i = 0; i < window.pairs.size() && bytes < few_bytes; ++i) bytes += size_of(i);
+        Dealer dealer(window.pairs.size(), threads, size_of);
         const auto work = [&] {
             Kept<Workspace> workspace;
             start(*workspace);
             for (std::size_t begin, end; dealer.next(begin, end);) {
                 for (; begin < end; ++begin) {
-                    const PairWindow::Pair& pair = window[begin];
+                    const PairWindow::Pair pair = window[begin];
                     kernel(pair, *workspace);
                     if (pair.output.size() + pair.expected.size() > bulky_bytes) workspace.discard();
                 }
             }
         };
-        if (window.bytes() < few_bytes) work();
+        if (bytes < few_bytes) work();
         else Pool::get(threads).run(work);
     }
 }

@@ -1,15 +1,7 @@
 // Columns as kernels read them, in any Arrow layout, chunked or sliced, with nulls.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <memory>
 #include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "text.hpp"
 
@@ -205,8 +197,11 @@ public:
             row_ = row - starts[chunk_];
             find_end();
         }
-        const TextArray& array() const { return column_->arrays_[chunk_]; }
-        std::size_t row() const { return row_; }
+        bool is_valid() const { return array().is_valid(row_); }
+        Text text() const { return array()[row_]; }
+        // Of the text, without a look at it.
+        std::size_t size() const { return array().size(row_); }
+        Text text_or_none() const { return is_valid() ? text() : Text(TextArray::no_text, 0); }
         void next() {
             if (single_ || ++row_ < end_) return;
             if (chunk_ + 1 == column_->arrays_.size()) return;
@@ -216,6 +211,7 @@ public:
         }
 
     private:
+        const TextArray& array() const { return column_->arrays_[chunk_]; }
         void find_end() {
             const auto& starts = column_->starts_;
             end_ = (chunk_ + 1 < starts.size() ? starts[chunk_ + 1] : column_->size_) - starts[chunk_];

@@ -1,9 +1,6 @@
 // Hashes for tables inside one process: fast, and not to be foreseen, so that no text can be made to collide on purpose.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <random>
 
 #include "portable.hpp"

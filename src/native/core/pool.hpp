@@ -4,17 +4,14 @@
 // leave while Polars makes several calls at once, and come back when calls end.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <cstddef>
 #include <deque>
 #include <exception>
 #include <functional>
 #include <mutex>
 #include <system_error>
 #include <thread>
-#include <utility>
 
 #include "interrupt.hpp"
 #include "portable.hpp"

@@ -2,10 +2,6 @@
 #pragma once
 
 #include <charconv>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <string>
 
 #include "text.hpp"
 

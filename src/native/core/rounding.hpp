@@ -2,7 +2,8 @@
 #pragma once
 
 #include <cmath>
-#include <cstdint>
+
+#include "text.hpp"
 
 namespace pe {
 
@@ -42,8 +43,8 @@ private:
     std::uint64_t head_ = 1, tail_ = 1;
 };
 
-// Rounds a number in [0, 1] half up, from its first twelve decimals: 0.145 is 0.15 with two, though the nearest float is
-// below it.
+// Rounds a number, usually in [0, 1], half up, from its first twelve decimals: 0.145 is 0.15 with two, though the nearest float
+// is below it.
 class Rounding {
 public:
     // `decimals` below 0: no rounding.
@@ -52,14 +53,14 @@ public:
     }
     double operator()(double number) const {
         if (!is_rounded_) return number;
-        const auto units = static_cast<std::uint64_t>(std::llround(number * static_cast<double>(whole)));
+        const std::int64_t units = std::llround(number * static_cast<double>(whole));
         return static_cast<double>((units + step_ / 2) / step_) / static_cast<double>(whole / step_);
     }
 
 private:
-    static constexpr std::uint64_t whole = 1'000'000'000'000;
+    static constexpr std::int64_t whole = 1'000'000'000'000;
     bool is_rounded_;
-    std::uint64_t step_ = 1;
+    std::int64_t step_ = 1;
 };
 
 }  // namespace pe

@@ -1,18 +1,10 @@
 // Columns that leave for Arrow: their types, their memory, and the structures of the interface that own both.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <memory>
 #include <mutex>
-#include <string>
 #include <tuple>
-#include <utility>
-#include <vector>
 
 #include "columns.hpp"
-#include "text.hpp"
 
 namespace pe {
 
@@ -163,21 +155,37 @@ private:
     std::mutex mutex_;
 };
 
-namespace table_detail {
+// The texts that `text_of(row)` gives for each row; one that is `no_text` is null.
+template <class TextOf>
+Column make_texts(std::size_t rows, const TextOf& text_of) {
+    Texts texts(rows);
+    Texts::Writer writer(texts);
+    for (std::size_t row = 0; row < rows; ++row) {
+        const Text text = text_of(row);
+        if (text.data() == TextArray::no_text) texts.set_null(row);
+        else writer.write(row, text);
+    }
+    return texts.finish();
+}
 
 constexpr std::int64_t nullable = 2;
 
-struct SchemaOwner {
-    std::string name, metadata;
-    std::vector<std::unique_ptr<ArrowSchema>> children;
-    std::vector<ArrowSchema*> pointers;
-    std::unique_ptr<ArrowSchema> dictionary;
+template <class Structure>
+struct Owner {
+    std::vector<std::unique_ptr<Structure>> children;
+    std::vector<Structure*> pointers;
+    std::unique_ptr<Structure> dictionary;
+
+    Structure* add_child() {
+        pointers.push_back(children.emplace_back(std::make_unique<Structure>()).get());
+        return pointers.back();
+    }
 };
-struct ArrayOwner {
+struct SchemaOwner : Owner<ArrowSchema> {
+    std::string name, metadata;
+};
+struct ArrayOwner : Owner<ArrowArray> {
     Column column;
-    std::vector<std::unique_ptr<ArrowArray>> children;
-    std::vector<ArrowArray*> pointers;
-    std::unique_ptr<ArrowArray> dictionary;
 };
 
 // A consumer may keep a child and release its parent: then the child has no `release` any more.
@@ -218,17 +226,10 @@ inline const char* format_of(Type type) {
     }
 }
 
-}  // namespace table_detail
-
 inline void write_schema(const Field& field, ArrowSchema* out) {
-    using namespace table_detail;
     auto owner = std::make_unique<SchemaOwner>();
     owner->name = field.name;
-    const auto add = [&](const Field& child) {
-        owner->children.push_back(std::make_unique<ArrowSchema>());
-        owner->pointers.push_back(owner->children.back().get());
-        write_schema(child, owner->pointers.back());
-    };
+    const auto add = [&](const Field& child) { write_schema(child, owner->add_child()); };
     if (field.type == Type::structure)
         for (const Field& child : field.fields) add(child);
     if (field.type == Type::structures) add({"item", Type::structure, field.fields});
@@ -239,27 +240,22 @@ inline void write_schema(const Field& field, ArrowSchema* out) {
         write_schema({"", Type::text}, owner->dictionary.get());
         owner->metadata = metadata_of("_PL_ENUM_VALUES2", "4;fail4;pass");
     }
-    *out = {table_detail::format_of(field.type),
+    *out = {format_of(field.type),
             owner->name.c_str(),
             owner->metadata.empty() ? nullptr : owner->metadata.data(),
             nullable,
             static_cast<std::int64_t>(owner->children.size()),
             owner->pointers.data(),
             owner->dictionary.get(),
-            table_detail::release<ArrowSchema, SchemaOwner>,
+            release<ArrowSchema, SchemaOwner>,
             nullptr};
     out->private_data = owner.release();
 }
 
 inline void write_array(Column column, ArrowArray* out) {
-    using namespace table_detail;
     auto owner = std::make_unique<ArrayOwner>();
     owner->column = std::move(column);
-    for (Column& child : owner->column.children) {
-        owner->children.push_back(std::make_unique<ArrowArray>());
-        owner->pointers.push_back(owner->children.back().get());
-        write_array(std::move(child), owner->pointers.back());
-    }
+    for (Column& child : owner->column.children) write_array(std::move(child), owner->add_child());
     if (owner->column.dictionary) {
         owner->dictionary = std::make_unique<ArrowArray>();
         write_array(std::move(*owner->column.dictionary), owner->dictionary.get());
@@ -273,7 +269,7 @@ inline void write_array(Column column, ArrowArray* out) {
             owner->column.buffers.data(),
             owner->pointers.data(),
             owner->dictionary.get(),
-            table_detail::release<ArrowArray, ArrayOwner>,
+            release<ArrowArray, ArrayOwner>,
             nullptr};
     out->private_data = owner.release();
 }

@@ -1,8 +1,18 @@
-// What every kernel reads: a run of valid UTF-8 bytes that somebody else owns.
+// What every kernel reads, a run of valid UTF-8 bytes that somebody else owns, and the standard headers that nearly every file
+// needs. Not for code that is compiled for several kinds of machine.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace pe {
 

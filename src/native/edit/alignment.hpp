@@ -1,12 +1,9 @@
 // Which edits turn one sequence into another, counted by kind: those that RapidFuzz finds.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <unordered_map>
-#include <vector>
 
+#include "../core/text.hpp"
 #include "../core/interrupt.hpp"
 
 namespace pe::edit {

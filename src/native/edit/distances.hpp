@@ -1,26 +1,14 @@
 // Distances beside Levenshtein's, over pairs of texts as symbols.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
 #include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "../core/interrupt.hpp"
-#include "../core/portable.hpp"
-#include "../core/text.hpp"
-#include "../unicode/decode.hpp"
-#include "levenshtein/affix.hpp"
-#include "levenshtein/ascii.hpp"
-#include "levenshtein/options.hpp"
 #include "levenshtein/pair.hpp"
+#include "levenshtein/workspace.hpp"
 #include "levenshtein/scalar.hpp"
 #include "levenshtein/vector_kernels.hpp"
-#include "levenshtein/workspace.hpp"
 
 namespace pe::edit {
 
@@ -34,9 +22,9 @@ public:
     template <class Measure>
     auto compare(Text left, Text right, const EditOptions& options, EditResult& result, Measure&& measure) {
         const Text left_cut = left.substr(0, options.max_chars), right_cut = right.substr(0, options.max_chars);
-        left_bytes_.resize(std::max(left_bytes_.size(), left_cut.size()));
-        right_bytes_.resize(std::max(right_bytes_.size(), right_cut.size()));
-        const auto copy = options.fold_case ? copy_ascii<true> : copy_ascii<false>;
+        grow(left_bytes_, left_cut.size());
+        grow(right_bytes_, right_cut.size());
+        const auto copy = options.fold_case ? unicode::copy_ascii<true> : unicode::copy_ascii<false>;
         if (copy(left_cut, left_bytes_.data()) && copy(right_cut, right_bytes_.data())) {
             set_sizes(result, left_cut.size(), right_cut.size());
             return measure(Sequence<std::uint8_t>{left_bytes_.data(), left_cut.size()},
@@ -69,7 +57,7 @@ public:
     static constexpr bool takes_any_symbols = true;
 
     template <typename Symbol>
-    std::uint32_t operator()(vector_kernels::Sequence<Symbol> left, vector_kernels::Sequence<Symbol> right, std::size_t) {
+    std::uint32_t operator()(Sequence<Symbol> left, Sequence<Symbol> right, std::size_t) {
         const std::size_t both = std::min(left.size, right.size);
         std::uint32_t different = 0;
         for (std::size_t i = 0; i < both; ++i) different += left.data[i] != right.data[i];
@@ -85,7 +73,7 @@ public:
 
     // The similarity, as RapidFuzz computes it to the last bit.
     template <typename Symbol>
-    double operator()(vector_kernels::Sequence<Symbol> left, vector_kernels::Sequence<Symbol> right, std::size_t symbols) {
+    double operator()(Sequence<Symbol> left, Sequence<Symbol> right, std::size_t symbols) {
         const std::size_t shorter = std::min(left.size, right.size);
         const std::size_t prefix = common_prefix(left.data, right.data, shorter);
         double similarity = jaro(left, right, prefix, symbols);
@@ -104,14 +92,13 @@ private:
     };
 
     template <typename Symbol>
-    double jaro(vector_kernels::Sequence<Symbol> left, vector_kernels::Sequence<Symbol> right, std::size_t prefix,
-                std::size_t symbols) {
+    double jaro(Sequence<Symbol> left, Sequence<Symbol> right, std::size_t prefix, std::size_t symbols) {
         if (left.size == 0 && right.size == 0) return 1.0;
         if (left.size == 0 || right.size == 0) return 0.0;
         const std::size_t half = std::max(left.size, right.size) / 2, reach = half > 0 ? half - 1 : 0;
         // What both begin with matches itself.
-        const vector_kernels::Sequence<Symbol> left_rest{left.data + prefix, left.size - prefix};
-        const vector_kernels::Sequence<Symbol> right_rest{right.data + prefix, right.size - prefix};
+        const Sequence<Symbol> left_rest{left.data + prefix, left.size - prefix};
+        const Sequence<Symbol> right_rest{right.data + prefix, right.size - prefix};
         const bool is_short = std::max(left_rest.size, right_rest.size) <= 64;
         const Matches matches =
             is_short ? match_bits(left_rest, right_rest, reach, symbols) : match_chains(left_rest, right_rest, reach, symbols);
@@ -126,9 +113,8 @@ private:
     // A symbol of `right` matches the first equal one of `left` that is at most `reach` places away and not taken. In short
     // texts a place is a bit, and nothing depends on what cannot be foreseen.
     template <typename Symbol>
-    Matches match_bits(vector_kernels::Sequence<Symbol> left, vector_kernels::Sequence<Symbol> right, std::size_t reach,
-                       std::size_t symbols) {
-        if (places_.size() < symbols) places_.resize(symbols);
+    Matches match_bits(Sequence<Symbol> left, Sequence<Symbol> right, std::size_t reach, std::size_t symbols) {
+        grow(places_, symbols);
         for (std::size_t i = 0; i < left.size; ++i) places_[left.data[i]] |= std::uint64_t{1} << i;
         std::uint64_t taken = 0, matched = 0;
         for (std::size_t j = 0; j < right.size; ++j) {
@@ -148,12 +134,8 @@ private:
     // The same for texts of any length. As windows only move on, each symbol's places are taken in their order: a chain of
     // places and where it has got to is all that is needed.
     template <typename Symbol>
-    Matches match_chains(vector_kernels::Sequence<Symbol> left, vector_kernels::Sequence<Symbol> right, std::size_t reach,
-                         std::size_t symbols) {
+    Matches match_chains(Sequence<Symbol> left, Sequence<Symbol> right, std::size_t reach, std::size_t symbols) {
         if (first_.size() < symbols) first_.resize(symbols, none);
-        const auto grow = [](auto& memory, std::size_t size) {
-            if (memory.size() < size) memory.resize(size);
-        };
         grow(next_, left.size);
         grow(is_taken_, left.size);
         grow(left_matches_, left.size);
@@ -197,8 +179,7 @@ public:
     static constexpr bool takes_any_symbols = false;
 
     template <typename Symbol>
-    std::uint32_t operator()(vector_kernels::Sequence<Symbol> left, vector_kernels::Sequence<Symbol> right,
-                             std::size_t symbols) {
+    std::uint32_t operator()(Sequence<Symbol> left, Sequence<Symbol> right, std::size_t symbols) {
         strip_affixes(left, right);
         // The longer text gives the columns: more of each row is done in vectors.
         if (left.size > right.size) std::swap(left, right);
@@ -226,8 +207,7 @@ private:
     };
 
     template <typename Cell, typename Symbol>
-    static std::uint32_t distance(vector_kernels::Sequence<Symbol> left, vector_kernels::Sequence<Symbol> right,
-                                  std::size_t symbols, Memory<Cell>& memory) {
+    static std::uint32_t distance(Sequence<Symbol> left, Sequence<Symbol> right, std::size_t symbols, Memory<Cell>& memory) {
         const std::size_t columns = right.size;
         // Rows have two cells before column 0 that are never reached, and matches of no symbol.
         constexpr std::size_t room = 2;
@@ -309,7 +289,7 @@ private:
 
     // The columns of each symbol, in order: memory.places from memory.starts[symbol] to memory.starts[symbol + 1].
     template <typename Cell, typename Symbol>
-    static void sort_places(vector_kernels::Sequence<Symbol> text, std::size_t symbols, Memory<Cell>& memory) {
+    static void sort_places(Sequence<Symbol> text, std::size_t symbols, Memory<Cell>& memory) {
         memory.starts.assign(symbols + 2, 0);
         memory.places.resize(text.size);
         for (std::size_t j = 0; j < text.size; ++j) ++memory.starts[text.data[j] + std::size_t{2}];

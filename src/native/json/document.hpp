@@ -4,13 +4,6 @@
 // pair, an exponent of more than 18 digits.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "reader.hpp"
 
 namespace pe::json {
@@ -75,31 +68,21 @@ private:
             const auto repeats = [&](std::uint32_t a, std::uint32_t b) { return key(a) == key(b); };
             if (std::adjacent_find(begin, pending_.end(), repeats) != pending_.end()) return false;
         }
-        JsonNode node;
-        node.kind = container.kind;
-        node.first = static_cast<std::uint32_t>(children_.size());
-        node.count = static_cast<std::uint32_t>(pending_.end() - begin);
+        const auto first = static_cast<std::uint32_t>(children_.size());
+        const auto count = static_cast<std::uint32_t>(pending_.end() - begin);
         children_.insert(children_.end(), begin, pending_.end());
         pending_.erase(begin, pending_.end());
         key_ = container.key;
-        return add(node);
+        return add({container.kind, false, {}, {}, 0, first, count});
     }
     bool key(Text inside, bool escaped) { return decode(inside, escaped, key_); }
     bool string(Text inside, bool escaped) {
-        JsonNode node;
-        node.kind = Kind::string;
-        return decode(inside, escaped, node.text) && add(node);
+        Text text;
+        return decode(inside, escaped, text) && literal(Kind::string, text);
     }
-    bool literal(Kind kind, Text text) {
-        JsonNode node;
-        node.kind = kind;
-        node.text = text;
-        return add(node);
-    }
+    bool literal(Kind kind, Text text) { return add({kind, false, {}, text}); }
     // Brings a number to its one normal form, so that equal numbers are equal however they are written.
     bool number(const char*& at, const char* end) {
-        JsonNode node;
-        node.kind = Kind::number;
         Number number;
         if (!number.read(at, end)) return false;
         Text power = number.power;
@@ -111,18 +94,16 @@ private:
         }
         const std::size_t zeros = std::min(digits.find_first_not_of('0'), digits.size());
         digits.remove_prefix(zeros);
-        if (digits.empty()) return add(node);
+        if (digits.empty()) return literal(Kind::number, {});
         digits.remove_suffix(digits.size() - 1 - digits.find_last_not_of('0'));
         if (power.size() > most_exponent_digits) return false;
         std::int64_t exponent = 0;
         for (const char c : power) exponent = 10 * exponent + (c - '0');
         if (number.negative_power) exponent = -exponent;
-        node.negative = number.negative;
-        node.text = digits;
-        node.exponent = exponent + static_cast<std::int64_t>(number.whole.size()) - static_cast<std::int64_t>(zeros);
+        exponent += static_cast<std::int64_t>(number.whole.size()) - static_cast<std::int64_t>(zeros);
         const bool is_integer = number.fraction.empty() && number.power.empty();
-        has_huge_number_ |= is_integer ? number.whole.size() > most_integer_digits : node.exponent > largest_exponent;
-        return add(node);
+        has_huge_number_ |= is_integer ? number.whole.size() > most_integer_digits : exponent > largest_exponent;
+        return add({Kind::number, number.negative, {}, digits, exponent});
     }
 
     // A view of the source, or of a copy if it has escapes.
@@ -132,7 +113,7 @@ private:
         out = escaped ? Text(decoded_).substr(start) : inside;
         return true;
     }
-    bool add(JsonNode& node) {
+    bool add(JsonNode node) {
         node.key = key_;
         key_ = {};
         pending_.push_back(static_cast<std::uint32_t>(nodes_.size()));

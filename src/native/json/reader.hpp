@@ -2,13 +2,6 @@
 // what stands there. It copies and converts nothing.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <string>
-
-#include "../core/portable.hpp"
-#include "../core/text.hpp"
 #include "../unicode/utf8.hpp"
 
 namespace pe::json {

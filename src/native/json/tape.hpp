@@ -4,11 +4,7 @@
 // most readers), and NaN and Infinity, which Python writes, are numbers.
 #pragma once
 
-#include <cstdint>
 #include <deque>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "reader.hpp"
 
@@ -127,11 +123,12 @@ struct Value {
         while (wanted-- > 0) child = (*tape)[child].next;
         return {tape, child};
     }
-    bool has_key(Text key) const {
-        if (!node().key_escaped) return node().key == key;
+    bool has_key(Text key) const { return node().key_escaped ? this->key() == key : node().key == key; }
+    std::string key() const {
+        if (!node().key_escaped) return std::string(node().key);
         std::string decoded;
         unescape(node().key, decoded);
-        return decoded == key;
+        return decoded;
     }
     Value member(Text key) const {
         Value found;

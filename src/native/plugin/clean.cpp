@@ -16,41 +16,15 @@ namespace {
 
 using clean::Found;
 
-// The written form of the last number.
-class WrittenNumber {
-public:
-    Found operator()(Text text) {
-        if (!last_.read(text)) return clean::nothing_in(text);
-        written_ = last_.written();
-        return {written_, true};
+std::vector<json::PathStep> steps_of(const Value& path) {
+    std::vector<json::PathStep> steps;
+    for (const Value& step : path.items()) {
+        if (step.is_null()) steps.push_back({json::PathStep::any, {}, 0});
+        else if (step.is_text()) steps.push_back({json::PathStep::key, step.text(), 0});
+        else steps.push_back({json::PathStep::index, {}, step.whole()});
     }
-
-private:
-    clean::LastNumber last_;
-    std::string written_;
-};
-
-// The value at a path; where there is none, the text is null.
-class ExtractField {
-public:
-    explicit ExtractField(const Value& path) : field_(std::make_shared<json::Field>(steps_of(path))) {}
-    Found operator()(Text text) {
-        Text found;
-        return field_->find(text, found) ? Found{found, true} : clean::nothing_in(text);
-    }
-
-private:
-    static std::vector<json::PathStep> steps_of(const Value& path) {
-        std::vector<json::PathStep> steps;
-        for (const Value& step : path.items()) {
-            if (step.is_null()) steps.push_back({json::PathStep::any, {}, 0});
-            else if (step.is_text()) steps.push_back({json::PathStep::key, step.text(), 0});
-            else steps.push_back({json::PathStep::index, {}, step.whole()});
-        }
-        return steps;
-    }
-    std::shared_ptr<json::Field> field_;
-};
+    return steps;
+}
 
 // A step as a suite names it, and what it says where it finds nothing. One thread runs it.
 class Step {
@@ -61,12 +35,21 @@ public:
         if (name == "reasoning") find_ = clean::StripReasoning();
         else if (name == "fence") find_ = clean::Unfence();
         else if (name == "json") find_ = clean::ExtractJson();
-        else if (name == "number") find_ = WrittenNumber();
+        else if (name == "number")
+            find_ = [last = clean::LastNumber(), written = std::string()](Text text) mutable {
+                if (!last.read(text)) return clean::nothing_in(text);
+                written = last.written();
+                return Found{written, true};
+            };
         else if (name == "boxed") find_ = clean::ExtractBoxed();
         else if (name == "after") find_ = clean::ExtractAfter(words_, options["case_sensitive"].flag());
         else if (name == "choice") find_ = clean::ExtractChoice(words_);
         else if (name == "field") {
-            find_ = ExtractField(options["path"]);
+            // Where there is no value at the path, the text is null.
+            find_ = [field = json::Field(steps_of(options["path"]))](Text text) mutable {
+                Text found;
+                return field.find(text, found) ? Found{found, true} : clean::nothing_in(text);
+            };
             is_needed_ = true;
         } else throw std::invalid_argument("unknown step '" + name + "'");
     }
@@ -183,19 +166,14 @@ private:
 
 // A column of texts, or of lists of them. Without rows of lists, each text is a list of one.
 Column column_of(const TextLists& lists, std::size_t rows, bool is_list) {
-    Texts texts(lists.values.size());
-    Texts::Writer writer(texts);
-    for (std::size_t i = 0; i < lists.values.size(); ++i) {
-        if (lists.has(i)) writer.write(i, lists.values[i]);
-        else texts.set_null(i);
-    }
-    if (!is_list) return texts.finish();
+    Column texts = make_texts(lists.values.size(), [&](std::size_t i) { return lists.values[i]; });
+    if (!is_list) return texts;
     std::vector<std::int64_t> starts{0};
     for (std::size_t row = 0; row < rows; ++row)
         starts.push_back(static_cast<std::int64_t>(lists.rows.empty() ? row + 1 : lists.rows[row].end));
     const auto is_valid = [&](std::size_t row) { return lists.rows.empty() || lists.rows[row].is_valid; };
     Column column = make_column(rows, is_valid, std::move(starts));
-    column.children.push_back(texts.finish());
+    column.children.push_back(std::move(texts));
     return column;
 }
 
@@ -254,11 +232,9 @@ public:
         const TextColumn texts = read_texts(columns[0]);
         Result result(texts.size());
         std::int64_t* readable = result.add_integers("readable", Result::Kind::flag);
-        for_each_batch<json::JsonDocument>(
-            texts, texts, thread_count(), result, [&](const Batch& batch, json::JsonDocument& document) {
-                for (std::size_t i = 0; i < batch.size(); ++i)
-                    readable[batch.rows[i]] =
-                        document.read(batch.left[i]) && document.depth() <= max_depth_ && !document.has_huge_number();
+        for_each_row<json::JsonDocument>(
+            texts, texts, thread_count(), result, [&](std::size_t row, Text text, Text, json::JsonDocument& document) {
+                readable[row] = document.read(text) && document.depth() <= max_depth_ && !document.has_huge_number();
             });
         return make_flags(result, "readable");
     }

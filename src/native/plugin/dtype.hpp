@@ -3,16 +3,12 @@
 
 #include <charconv>
 #include <cmath>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <string>
 #include <type_traits>
 
 #include "../core/columns.hpp"
 #include "../core/portable.hpp"
-#include "../core/text.hpp"
 
 namespace pe::plugin {
 
@@ -216,6 +212,43 @@ inline bool is_there(const ArrowArray& array, Dtype dtype, std::size_t row) {
     return !is_null(dtype) && is_set(array.buffers[0], static_cast<std::size_t>(array.offset) + row);
 }
 
+// Where the values of a list begin; `at` counts from the start of the buffers.
+inline std::size_t list_begin(const ArrowArray& array, Dtype dtype, std::size_t at) {
+    const Text format = format_of(dtype);
+    if (format[1] == 'w') return at * std::strtoull(format.data() + 3, nullptr, 10);
+    if (format[1] == 'L') return static_cast<std::size_t>(static_cast<const std::int64_t*>(array.buffers[1])[at]);
+    return static_cast<std::size_t>(static_cast<const std::int32_t*>(array.buffers[1])[at]);
+}
+
+// The texts of an array of strings or of categories; a null is `no_text`.
+class AnyTexts {
+public:
+    AnyTexts(const ArrowArray& array, Dtype dtype)
+        : array_(array),
+          code_(dtype.dictionary ? dtype.format[0] : '\0'),
+          texts_(code_ ? *array.dictionary : array, code_ ? dtype.dictionary->format : dtype.format) {
+        if (code_ && Text("CSI").find(code_) == Text::npos)
+            throw std::invalid_argument("categories of the format '" + std::string(dtype.format) + "'");
+    }
+    Text operator()(std::size_t row) const {
+        const Text none(TextArray::no_text, 0);
+        if (code_) {
+            const std::size_t at = static_cast<std::size_t>(array_.offset) + row;
+            if (!is_set(array_.buffers[0], at)) return none;
+            const void* const codes = array_.buffers[1];
+            row = code_ == 'C'   ? static_cast<const std::uint8_t*>(codes)[at]
+                  : code_ == 'S' ? static_cast<const std::uint16_t*>(codes)[at]
+                                 : static_cast<const std::uint32_t*>(codes)[at];
+        }
+        return texts_.is_valid(row) ? texts_[row] : none;
+    }
+
+private:
+    const ArrowArray& array_;
+    char code_;  // the format of the categories' codes; 0: there are none
+    TextArray texts_;
+};
+
 void append_json(const ArrowArray& array, Dtype dtype, std::size_t row, std::string& out);
 
 inline void append_items(const ArrowArray& values, Dtype dtype, std::size_t begin, std::size_t end, std::string& out) {
@@ -231,15 +264,7 @@ inline void append_items(const ArrowArray& values, Dtype dtype, std::size_t begi
 inline void append_json(const ArrowArray& array, Dtype dtype, std::size_t row, std::string& out) {
     if (!is_there(array, dtype, row)) return void(out += "null");
     const std::size_t at = static_cast<std::size_t>(array.offset) + row;
-    if (is_text(dtype)) {
-        if (!dtype.dictionary) return append_json_text(TextArray(array, dtype.format)[row], out);
-        const TextArray categories(*array.dictionary, dtype.dictionary->format);
-        const void* const codes = array.buffers[1];
-        return append_json_text(categories[dtype.format[0] == 'C'   ? static_cast<const std::uint8_t*>(codes)[at]
-                                           : dtype.format[0] == 'S' ? static_cast<const std::uint16_t*>(codes)[at]
-                                                                    : static_cast<const std::uint32_t*>(codes)[at]],
-                                out);
-    }
+    if (is_text(dtype)) return append_json_text(AnyTexts(array, dtype)(row), out);
     if (is_object(dtype)) {
         out += '{';
         const std::size_t before = out.size();
@@ -254,22 +279,9 @@ inline void append_json(const ArrowArray& array, Dtype dtype, std::size_t row, s
         out += '}';
         return;
     }
-    if (is_list(dtype)) {
-        const Text format = format_of(dtype);
-        std::size_t begin, end;
-        if (format[1] == 'w') {
-            const std::size_t width = std::strtoull(format.data() + 3, nullptr, 10);
-            begin = at * width;
-            end = begin + width;
-        } else if (format[1] == 'L') {
-            begin = static_cast<std::size_t>(static_cast<const std::int64_t*>(array.buffers[1])[at]);
-            end = static_cast<std::size_t>(static_cast<const std::int64_t*>(array.buffers[1])[at + 1]);
-        } else {
-            begin = static_cast<std::size_t>(static_cast<const std::int32_t*>(array.buffers[1])[at]);
-            end = static_cast<std::size_t>(static_cast<const std::int32_t*>(array.buffers[1])[at + 1]);
-        }
-        return append_items(*array.children[0], inner(dtype), begin, end, out);
-    }
+    if (is_list(dtype))
+        return append_items(*array.children[0], inner(dtype), list_begin(array, dtype, at), list_begin(array, dtype, at + 1),
+                            out);
     const std::size_t before = out.size();
     append_scalar(array, dtype, row, out);
     // JSON has no words for these.

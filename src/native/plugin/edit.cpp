@@ -1,5 +1,4 @@
 // Edit distances: of texts, and of lists of tokens.
-#include <limits>
 
 #include "../core/batches.hpp"
 #include "../core/rounding.hpp"
@@ -37,15 +36,10 @@ template <auto kernel>
 void measure_each(const Batch& batch, const EditOptions& options, EditScratch& scratch) {
     for (std::size_t i = 0; i < batch.size() && !is_stopped(); ++i) {
         EditResult& result = scratch.results[i];
-        result.distance = scratch.texts.compare(batch.left[i], batch.right[i], options, result, scratch.*kernel);
+        const auto measured = scratch.texts.compare(batch.left[i], batch.right[i], options, result, scratch.*kernel);
+        if constexpr (std::is_floating_point_v<decltype(measured)>) scratch.similarities[i] = measured;
+        else result.distance = measured;
     }
-}
-
-void measure_jaro_winkler(const Batch& batch, const EditOptions& options, EditScratch& scratch) {
-    scratch.similarities.resize(batch.size());
-    for (std::size_t i = 0; i < batch.size(); ++i)
-        scratch.similarities[i] =
-            scratch.texts.compare(batch.left[i], batch.right[i], options, scratch.results[i], scratch.jaro_winkler);
 }
 
 int decimals_of(const Value& options) {
@@ -84,6 +78,7 @@ protected:
         for_each_batch<Kept<EditScratch>>(
             output, expected, thread_count(), result, [&](const Batch& batch, EditScratch& scratch) {
                 scratch.results.assign(batch.size(), {});
+                scratch.similarities.resize(batch.size());
                 measure_(batch, options_, scratch);
                 for (std::size_t i = 0; i < batch.size(); ++i) {
                     const EditResult& edit = scratch.results[i];
@@ -116,7 +111,7 @@ std::unique_ptr<Function> make_edit(const Value& options) {
                                         {"indel", {measure_batch<IndelMeasure>, Over::both}},
                                         {"damerau_levenshtein", {measure_each<&EditScratch::damerau>, Over::longer}},
                                         {"hamming", {measure_each<&EditScratch::hamming>, Over::longer}},
-                                        {"jaro_winkler", {measure_jaro_winkler, Over::nothing}}});
+                                        {"jaro_winkler", {measure_each<&EditScratch::jaro_winkler>, Over::nothing}}});
     return std::make_unique<EditMetric>(options, measure, over);
 }
 

@@ -1,8 +1,6 @@
 // The symbols that Polars looks for: two for each function. No exception leaves them, and every path releases the columns.
-#include <algorithm>
 #include <cstdlib>
 #include <exception>
-#include <string>
 #include <thread>
 
 #include "inputs.hpp"

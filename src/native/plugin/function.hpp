@@ -1,53 +1,25 @@
 // A function of the plugin: what its result is, told from the types of its columns alone, and the result.
 #pragma once
 
-#include <memory>
-#include <vector>
-
 #include "../core/table.hpp"
 #include "inputs.hpp"
 #include "options.hpp"
 
 // clang-format off
 #define PE_FUNCTIONS(define) \
-    define(levenshtein, make_edit) \
-    define(osa, make_edit) \
-    define(indel, make_edit) \
-    define(damerau_levenshtein, make_edit) \
-    define(hamming, make_edit) \
-    define(jaro_winkler, make_edit) \
-    define(rouge, make_words) \
-    define(jaccard, make_words) \
-    define(recall, make_words) \
-    define(token_f1, make_words) \
-    define(bleu, make_words) \
-    define(chrf, make_words) \
-    define(gleu, make_words) \
-    define(wer, make_words) \
-    define(response, make_words) \
-    define(words, make_words) \
-    define(exact_match, make_comparison) \
-    define(contains, make_comparison) \
-    define(starts_with, make_comparison) \
-    define(ends_with, make_comparison) \
-    define(length_between, make_length_between) \
-    define(similarity, make_similarity) \
-    define(cer, make_cer) \
-    define(json_match, make_json_match) \
-    define(choice, make_choice) \
-    define(numeric_match, make_numeric_match) \
-    define(given, make_given) \
-    define(pairs, make_pairs) \
-    define(paired, make_paired) \
-    define(levenshtein_distance, make_levenshtein_distance) \
-    define(cosine, make_cosine) \
-    define(recall_at_k, make_ranked_ids) \
-    define(precision_at_k, make_ranked_ids) \
-    define(ndcg, make_ranked_ids) \
+    define(levenshtein, make_edit) define(osa, make_edit) define(indel, make_edit) define(damerau_levenshtein, make_edit) \
+    define(hamming, make_edit) define(jaro_winkler, make_edit) \
+    define(rouge, make_words) define(jaccard, make_words) define(recall, make_words) define(token_f1, make_words) \
+    define(bleu, make_words) define(chrf, make_words) define(gleu, make_words) define(wer, make_words) \
+    define(response, make_words) define(words, make_words) \
+    define(exact_match, make_comparison) define(contains, make_comparison) define(starts_with, make_comparison) \
+    define(ends_with, make_comparison) define(length_between, make_length_between) define(similarity, make_similarity) \
+    define(cer, make_cer) define(json_match, make_json_match) define(choice, make_choice) \
+    define(numeric_match, make_numeric_match) define(given, make_given) define(pairs, make_pairs) define(paired, make_paired) \
+    define(levenshtein_distance, make_levenshtein_distance) define(cosine, make_cosine) \
+    define(recall_at_k, make_ranked_ids) define(precision_at_k, make_ranked_ids) define(ndcg, make_ranked_ids) \
     define(reciprocal_rank, make_ranked_ids) \
-    define(clean, make_clean) \
-    define(as_text_lists, make_as_text_lists) \
-    define(as_json, make_as_json) \
+    define(clean, make_clean) define(as_text_lists, make_as_text_lists) define(as_json, make_as_json) \
     define(json_readable, make_json_readable)
 // clang-format on
 

@@ -2,16 +2,9 @@
 #pragma once
 
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <deque>
 #include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "../core/columns.hpp"
 #include "dtype.hpp"
 
 // The C interface between Polars and the functions of a plugin: version 0.1, which Polars 1.35 to 2.x speak.
@@ -74,40 +67,20 @@ inline std::size_t row_of(std::size_t row, std::size_t size) { return size == 1 
 // Appends the texts of an array: of strings, of categories, of nothing, or of what is written as text.
 inline void append_texts(const ArrowArray& array, Dtype dtype, std::size_t begin, std::size_t end, std::vector<Text>& out,
                          std::deque<std::string>& written) {
-    const Text none(TextArray::no_text, 0);
-    if (is_null(dtype)) return out.resize(out.size() + end - begin, none);
-    if (!is_text(dtype)) {
-        for (std::size_t i = begin; i < end; ++i) {
-            if (!is_there(array, dtype, i)) {
-                out.push_back(none);
-                continue;
-            }
-            std::string& text = written.emplace_back();
-            if (is_object(dtype) || is_list(dtype)) append_json(array, dtype, i, text);
-            else append_scalar(array, dtype, i, text);
-            out.push_back(text);
-        }
+    if (is_text(dtype)) {
+        const AnyTexts texts(array, dtype);
+        for (std::size_t i = begin; i < end; ++i) out.push_back(texts(i));
         return;
     }
-    if (!dtype.dictionary) {
-        const TextArray texts(array, dtype.format);
-        for (std::size_t i = begin; i < end; ++i) out.push_back(texts.is_valid(i) ? texts[i] : none);
-        return;
-    }
-    const TextArray categories(*array.dictionary, dtype.dictionary->format);
-    const auto read = [&](auto code) {
-        const auto* codes = static_cast<const decltype(code)*>(array.buffers[1]) + array.offset;
-        for (std::size_t i = begin; i < end; ++i) {
-            const bool is_there =
-                is_set(array.buffers[0], static_cast<std::size_t>(array.offset) + i) && categories.is_valid(codes[i]);
-            out.push_back(is_there ? categories[codes[i]] : none);
+    for (std::size_t i = begin; i < end; ++i) {
+        if (!is_there(array, dtype, i)) {
+            out.emplace_back(TextArray::no_text, 0);
+            continue;
         }
-    };
-    switch (dtype.format[0]) {
-        case 'C': return read(std::uint8_t{});
-        case 'S': return read(std::uint16_t{});
-        case 'I': return read(std::uint32_t{});
-        default: throw std::invalid_argument("categories of the format '" + std::string(dtype.format) + "'");
+        std::string& text = written.emplace_back();
+        if (is_object(dtype) || is_list(dtype)) append_json(array, dtype, i, text);
+        else append_scalar(array, dtype, i, text);
+        out.push_back(text);
     }
 }
 
@@ -130,43 +103,31 @@ struct Bounds {
     std::size_t size() const { return end - begin; }
 };
 
-// Calls `read(chunk, values, begin, end)` for the values of each chunk, and gives the bounds of all rows in all values.
-// A column of nothing has no lists.
+// Fills the bounds of all rows in all values, and calls `read(values, begin, end)` for the values of each chunk, whose bounds
+// are there by then. A column of nothing has no lists.
 template <class Read>
-std::vector<Bounds> read_lists(const Input& input, const Read& read) {
-    std::vector<Bounds> bounds;
+void read_lists(const Input& input, std::vector<Bounds>& bounds, const Read& read) {
+    if (is_null(input.dtype())) return bounds.resize(input.size());
     bounds.reserve(input.size());
-    if (is_null(input.dtype())) {
-        bounds.resize(input.size());
-        return bounds;
-    }
-    const Text format = format_of(input.dtype());
-    const std::size_t width = format[1] == 'w' ? std::strtoull(format.data() + 3, nullptr, 10) : 0;
     std::size_t before = 0;
     for (std::size_t i = 0; i < input.chunks(); ++i) {
         const ArrowArray& chunk = input.chunk(i);
         const auto rows = static_cast<std::size_t>(chunk.length), offset = static_cast<std::size_t>(chunk.offset);
-        const auto at = [&](std::size_t row) -> std::size_t {
-            row += offset;
-            if (format[1] == 'w') return row * width;
-            return format[1] == 'L' ? static_cast<std::size_t>(static_cast<const std::int64_t*>(chunk.buffers[1])[row])
-                                    : static_cast<std::size_t>(static_cast<const std::int32_t*>(chunk.buffers[1])[row]);
-        };
         if (rows == 0) continue;
+        const auto at = [&](std::size_t row) { return list_begin(chunk, input.dtype(), offset + row); };
         const std::size_t first = at(0);
         for (std::size_t row = 0; row < rows; ++row)
             bounds.push_back({before + at(row) - first, before + at(row + 1) - first, is_set(chunk.buffers[0], offset + row)});
-        read(chunk, *chunk.children[0], first, at(rows));
-        before += at(rows) - first;
+        read(*chunk.children[0], first, at(rows));
+        before = bounds.back().end;
     }
-    return bounds;
 }
 
 // Lists of texts, or of what is compared as texts are.
 struct TextLists {
     std::vector<Bounds> rows;
     std::vector<Text> values;
-    std::vector<char> bytes;  // of values that no array holds
+    std::string bytes;  // of values that no array holds
 
     const Bounds& operator[](std::size_t row) const { return rows[row_of(row, rows.size())]; }
     bool has(std::size_t value) const { return values[value].data() != TextArray::no_text; }
@@ -174,7 +135,7 @@ struct TextLists {
 
 inline TextLists read_text_lists(const Input& input) {
     TextLists lists;
-    lists.rows = read_lists(input, [&](const ArrowArray&, const ArrowArray& values, std::size_t begin, std::size_t end) {
+    read_lists(input, lists.rows, [&](const ArrowArray& values, std::size_t begin, std::size_t end) {
         append_texts(values, inner(input.dtype()), begin, end, lists.values, input.written());
     });
     return lists;

@@ -1,9 +1,7 @@
 // Metrics over lists: distances of tokens, cosines of vectors, ranked ids.
-#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <unordered_map>
 
 #include "../core/batches.hpp"
@@ -34,109 +32,72 @@ void check_tokens(const std::string& metric, Dtype left, Dtype right) {
     throw Refused(metric + ": cannot compare " + name_of(left) + " with " + name_of(right) + "; cast one to the other");
 }
 
-// How numbers become bytes that are equal where the numbers are: all as floats, all as texts where there are decimals, or as
-// they are.
-enum class Writing { plain, floats, texts };
-
-Writing writing_of(Dtype left, Dtype right) {
+// Whether numbers are compared as floats.
+bool are_floats(Dtype left, Dtype right) {
     const ArrowSchema &a = is_list(left) ? inner(left) : left, &b = is_list(right) ? inner(right) : right;
     const auto is_number = [](Dtype dtype) { return is_numeric(dtype) || is_null(dtype); };
-    if ((is_float(a) && is_number(b)) || (is_float(b) && is_number(a))) return Writing::floats;
-    return is_decimal(a) || is_decimal(b) ? Writing::texts : Writing::plain;
+    return (is_float(a) && is_number(b)) || (is_float(b) && is_number(a));
 }
 
+// Tokens as texts, which are equal where the tokens are.
 class TokenReader {
 public:
-    TokenReader(TextLists& lists, Dtype dtype, Writing writing) : lists_(lists), dtype_(dtype), writing_(writing) {}
+    TokenReader(TextLists& lists, Dtype dtype, bool as_floats) : lists_(lists), dtype_(dtype), as_floats_(as_floats) {
+        // Dates, times and durations are whole numbers.
+        const Text format = dtype.format;
+        if (format[0] == 't') dtype_.format = format == "tdD" || format == "tts" || format == "ttm" ? "i" : "l";
+    }
 
     void append(const ArrowArray& array, std::size_t begin, std::size_t end) {
         if (is_text(dtype_) || is_null(dtype_)) return append_texts(array, dtype_, begin, end, lists_.values, none_);
-        // Dates, times and durations are whole numbers.
-        const Text format = dtype_.format;
-        const bool is_short = format == "tdD" || format == "tts" || format == "ttm";
-        const auto offset = static_cast<std::size_t>(array.offset);
-        if (format == "b")
-            return each(array, begin, end, [&](std::size_t i) { write_whole(is_set(array.buffers[1], offset + i), false); });
-        if (writing_ == Writing::texts || is_decimal(dtype_))
-            return each(array, begin, end, [&](std::size_t i) { write_text(array, i); });
-        const bool is_known = visit_number(format[0] != 't' ? format[0]
-                                           : is_short       ? 'i'
-                                                            : 'l',
-                                           [&](auto kind) {
-                                               using Number = decltype(kind);
-                                               const auto* values = static_cast<const Number*>(array.buffers[1]) + offset;
-                                               each(array, begin, end, [&](std::size_t i) {
-                                                   const Number value = values[i];
-                                                   if (writing_ == Writing::floats || std::is_floating_point_v<Number>)
-                                                       return write_float(static_cast<double>(value));
-                                                   const bool is_negative = value < Number{0};
-                                                   const auto bits = static_cast<std::uint64_t>(value);
-                                                   write_whole(is_negative ? std::uint64_t{0} - bits : bits, is_negative);
-                                               });
-                                           });
-        if (!is_known) throw std::invalid_argument("lists of the format '" + std::string(format) + "'");
-    }
-
-private:
-    template <class Write>
-    void each(const ArrowArray& array, std::size_t begin, std::size_t end, const Write& write) {
         // Views into the bytes are made when all of them are there.
         for (std::size_t i = begin; i < end; ++i) {
             const std::size_t before = lists_.bytes.size();
-            if (is_set(array.buffers[0], static_cast<std::size_t>(array.offset) + i)) write(i);
+            if (is_there(array, dtype_, i)) write(array, i, lists_.bytes);
             lists_.values.emplace_back(nullptr, lists_.bytes.size() - before);
         }
     }
-    void write_text(const ArrowArray& array, std::size_t i) {
-        if (writing_ == Writing::floats) {
-            std::uint64_t words[2];
-            std::memcpy(words, static_cast<const char*>(array.buffers[1]) + 16 * (static_cast<std::size_t>(array.offset) + i),
-                        16);
-            const double value = static_cast<double>(static_cast<std::int64_t>(words[1])) * 18446744073709551616.0 +
-                                 static_cast<double>(words[0]);
-            return write_float(value / std::pow(10.0, scale_of(dtype_)));
-        }
-        std::string text;
-        append_scalar(array, dtype_, i, text);
+
+private:
+    void write(const ArrowArray& array, std::size_t i, std::string& out) const {
+        if (as_floats_) return append_real(number_at(array, i) + 0.0, out);  // -0.0 is the same number as 0.0
+        append_scalar(array, dtype_, i, out);
+        if (scale_of(dtype_) == 0) return;
         // One spelling: no zeros behind the last decimal.
-        if (text.find('.') != std::string::npos) text.resize(text.find_last_not_of('0') + 1);
-        if (text.back() == '.') text.pop_back();
-        write(text.data(), text.size());
+        out.resize(out.find_last_not_of('0') + 1);
+        if (out.back() == '.') out.pop_back();
     }
-    void write_float(double value) {
-        if (value == 0) value = 0.0;  // -0.0 is the same number
-        if (value != value) value = std::numeric_limits<double>::quiet_NaN();
-        write(&value, sizeof value);
-    }
-    void write_whole(std::uint64_t magnitude, bool is_negative) {
-        const char sign = is_negative ? '-' : '+';
-        write(&sign, 1);
-        write(&magnitude, sizeof magnitude);
-    }
-    void write(const void* from, std::size_t size) {
-        const char* bytes = static_cast<const char*>(from);
-        lists_.bytes.insert(lists_.bytes.end(), bytes, bytes + size);
+    double number_at(const ArrowArray& array, std::size_t i) const {
+        double number = 0;
+        const bool is_read = visit_number(dtype_.format[0], [&](auto kind) {
+            number = static_cast<double>(
+                static_cast<const decltype(kind)*>(array.buffers[1])[static_cast<std::size_t>(array.offset) + i]);
+        });
+        if (is_read) return number;
+        std::string written;
+        append_scalar(array, dtype_, i, written);
+        return parse_real(written);
     }
 
     TextLists& lists_;
-    Dtype dtype_;
-    Writing writing_;
+    ArrowSchema dtype_;
+    bool as_floats_;
     std::deque<std::string> none_;  // texts are views, never written
 };
 
-TextLists read_tokens(const Input& input, Writing writing) {
+TextLists read_tokens(const Input& input, bool as_floats) {
     TextLists lists;
-    const auto read = [&](const ArrowArray& values, Dtype dtype, std::size_t begin, std::size_t end) {
-        TokenReader(lists, dtype, writing).append(values, begin, end);
+    const auto read_as = [&](Dtype dtype) {
+        return [&lists, &dtype, as_floats](const ArrowArray& values, std::size_t begin, std::size_t end) {
+            TokenReader(lists, dtype, as_floats).append(values, begin, end);
+        };
     };
-    if (is_list(input.dtype()) || is_null(input.dtype()))
-        lists.rows = read_lists(input, [&](const ArrowArray&, const ArrowArray& values, std::size_t begin, std::size_t end) {
-            read(values, inner(input.dtype()), begin, end);
-        });
+    if (is_list(input.dtype())) read_lists(input, lists.rows, read_as(inner(input.dtype())));
+    else if (is_null(input.dtype())) lists.rows.resize(input.size());
     else {
         // A single id is a list of one.
         for (std::size_t i = 0; i < input.chunks(); ++i)
-            read(input.chunk(i), input.dtype(), 0, static_cast<std::size_t>(input.chunk(i).length));
+            read_as(input.dtype())(input.chunk(i), 0, static_cast<std::size_t>(input.chunk(i).length));
         for (std::size_t row = 0; row < input.size(); ++row) lists.rows.push_back({row, row + 1, true});
     }
     if (!lists.bytes.empty() || (!lists.values.empty() && lists.values[0].data() == nullptr)) {
@@ -158,9 +119,7 @@ public:
         : cutoff_(options["score_cutoff"].is_null() ? std::numeric_limits<std::int64_t>::max()
                                                     : options["score_cutoff"].whole()) {
         const std::vector<Value>& weights = options["weights"].items();
-        insert_ = weights[0].whole();
-        remove_ = weights[1].whole();
-        substitute_ = weights[2].whole();
+        weights_ = {weights[0].whole(), weights[1].whole(), weights[2].whole()};
     }
     Field type(const Dtypes& columns) const override {
         if (are_lists(*columns[0], *columns[1])) check_tokens(metric, *columns[0], *columns[1]);
@@ -177,7 +136,7 @@ public:
         const Pairs pairs = read_pairs(columns, false, false);
         Result result(pairs.count());
         std::int64_t* distance = result.add_integers("distance");
-        const bool is_uniform = insert_ == remove_ && remove_ == substitute_;
+        const bool is_uniform = weights_.insert == weights_.remove && weights_.remove == weights_.substitute;
         for_each_batch<Kept<Scratch>>(
             pairs.output, pairs.expected, thread_count(), result, [&](const Batch& batch, Scratch& scratch) {
                 constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
@@ -188,7 +147,7 @@ public:
                 }
                 for (std::size_t i = 0; i < batch.size(); ++i) {
                     std::int64_t cost = 0;
-                    if (is_uniform) cost = insert_ * scratch.results[i].distance;
+                    if (is_uniform) cost = weights_.insert * scratch.results[i].distance;
                     else {
                         unicode::decode(batch.left[i], false, unlimited, scratch.left);
                         unicode::decode(batch.right[i], false, unlimited, scratch.right);
@@ -226,13 +185,13 @@ private:
     std::int64_t cut(std::int64_t distance) const { return distance > cutoff_ ? cutoff_ + 1 : distance; }
     std::int64_t weighted(Scratch& scratch) const {
         return edit::levenshtein_weighted(scratch.left.data(), scratch.left.size(), scratch.right.data(), scratch.right.size(),
-                                          insert_, remove_, substitute_, scratch.kernel);
+                                          weights_, scratch.kernel);
     }
     Column of_lists(const std::vector<Input>& columns) const {
         const std::size_t rows = count_rows(columns);
         if (rows == 0) return make_nulls(0, Type::whole);
-        const Writing writing = writing_of(columns[0].dtype(), columns[1].dtype());
-        const TextLists left = read_tokens(columns[0], writing), right = read_tokens(columns[1], writing);
+        const bool as_floats = are_floats(columns[0].dtype(), columns[1].dtype());
+        const TextLists left = read_tokens(columns[0], as_floats), right = read_tokens(columns[1], as_floats);
         std::vector<std::int64_t> values(rows);
         // One thread does it all, while this one watches for Ctrl-C.
         std::atomic<bool> is_taken{false};
@@ -261,7 +220,8 @@ private:
         return make_column(rows, [&](std::size_t row) { return left[row].is_valid && right[row].is_valid; }, std::move(values));
     }
 
-    std::int64_t cutoff_, insert_ = 1, remove_ = 1, substitute_ = 1;
+    std::int64_t cutoff_;
+    edit::EditWeights weights_{};
 };
 
 // ---- vectors ----
@@ -276,46 +236,34 @@ struct Vectors {
 
 Vectors read_vectors(const Input& input) {
     Vectors vectors;
-    std::size_t done = 0, before = 0;
-    struct Chunk {
-        const double* data;
-        const ArrowArray* values;
-        std::size_t first, begin, rows;
-    };
-    std::vector<Chunk> chunks;
-    vectors.rows =
-        read_lists(input, [&](const ArrowArray& chunk, const ArrowArray& values, std::size_t begin, std::size_t end) {
-            const char format = inner(input.dtype()).format[0];
-            const double* data = nullptr;
-            if (format == 'g') data = static_cast<const double*>(values.buffers[1]) + values.offset + begin;
-            else {
-                vectors.converted.emplace_back();
-                std::vector<double>& out = vectors.converted.back();
-                out.reserve(end - begin);
-                const bool is_number = visit_number(format, [&](auto kind) {
-                    const auto* numbers = static_cast<const decltype(kind)*>(values.buffers[1]) + values.offset;
-                    for (std::size_t i = begin; i < end; ++i) out.push_back(static_cast<double>(numbers[i]));
-                });
-                if (!is_number) out.resize(end - begin, std::numeric_limits<double>::quiet_NaN());
-                data = out.data();
-            }
-            chunks.push_back({data, &values, before, begin, static_cast<std::size_t>(chunk.length)});
-            before += end - begin;
-        });
+    read_lists(input, vectors.rows, [&](const ArrowArray& values, std::size_t begin, std::size_t end) {
+        const char format = inner(input.dtype()).format[0];
+        const bool are_nulls = is_null(inner(input.dtype()));
+        const double* data = nullptr;
+        if (format == 'g') data = static_cast<const double*>(values.buffers[1]) + values.offset + begin;
+        else {
+            std::vector<double>& out = vectors.converted.emplace_back();
+            out.reserve(end - begin);
+            const bool is_number = visit_number(format, [&](auto kind) {
+                const auto* numbers = static_cast<const decltype(kind)*>(values.buffers[1]) + values.offset;
+                for (std::size_t i = begin; i < end; ++i) out.push_back(static_cast<double>(numbers[i]));
+            });
+            if (!is_number) out.resize(end - begin, std::numeric_limits<double>::quiet_NaN());
+            data = out.data();
+        }
+        const void* const validity = are_nulls ? nullptr : values.buffers[0];
+        const std::size_t first = vectors.rows[vectors.data.size()].begin;
+        while (vectors.data.size() < vectors.rows.size()) {
+            const Bounds& bounds = vectors.rows[vectors.data.size()];
+            bool has_null = are_nulls && bounds.size() > 0;
+            for (std::size_t i = bounds.begin; validity && i < bounds.end && !has_null; ++i)
+                has_null = !is_set(validity, static_cast<std::size_t>(values.offset) + begin + i - first);
+            vectors.data.push_back(data + (bounds.begin - first));
+            vectors.has_null.push_back(has_null);
+        }
+    });
     vectors.data.resize(vectors.rows.size());
     vectors.has_null.resize(vectors.rows.size());
-    for (const Chunk& chunk : chunks) {
-        const void* validity = is_null(inner(input.dtype())) ? nullptr : chunk.values->buffers[0];
-        for (std::size_t row = done; row < done + chunk.rows; ++row) {
-            const Bounds& bounds = vectors.rows[row];
-            vectors.data[row] = chunk.data + (bounds.begin - chunk.first);
-            for (std::size_t i = bounds.begin; validity && i < bounds.end && !vectors.has_null[row]; ++i)
-                vectors.has_null[row] =
-                    !is_set(validity, static_cast<std::size_t>(chunk.values->offset) + chunk.begin + i - chunk.first);
-            if (is_null(inner(input.dtype()))) vectors.has_null[row] = bounds.size() > 0;
-        }
-        done += chunk.rows;
-    }
     return vectors;
 }
 
@@ -339,13 +287,9 @@ Column score_vectors(const Input& output, const Input& expected, std::size_t row
                     const Cosine cosine =
                         plugin::cosine({left.data[a], left.rows[a].size()}, {right.data[b], right.rows[b].size()});
                     score[row] = cosine.score;
-                    switch (cosine.comparison) {
-                        case Comparison::no_expected: reason = Reason::no_expected; break;
-                        case Comparison::no_output: reason = Reason::no_output; break;
-                        case Comparison::lengths_differ: reason = Reason::lengths; break;
-                        case Comparison::zeros: reason = Reason::zeros; break;
-                        default: break;
-                    }
+                    static constexpr Reason reasons[] = {Reason::none, Reason::no_expected, Reason::no_output, Reason::lengths,
+                                                         Reason::zeros};
+                    reason = reasons[static_cast<std::size_t>(cosine.comparison)];
                     compared.output_sizes[row] = static_cast<std::int64_t>(left.rows[a].size());
                     compared.expected_sizes[row] = static_cast<std::int64_t>(right.rows[b].size());
                 }
@@ -412,8 +356,8 @@ public:
     }
     Column run(const std::vector<Input>& columns) const override {
         const std::size_t rows = count_rows(columns);
-        const Writing writing = writing_of(columns[0].dtype(), columns[1].dtype());
-        const TextLists output = read_tokens(columns[0], writing), expected = read_tokens(columns[1], writing);
+        const bool as_floats = are_floats(columns[0].dtype(), columns[1].dtype());
+        const TextLists output = read_tokens(columns[0], as_floats), expected = read_tokens(columns[1], as_floats);
         Result result(rows);
         double* score = result.add_floats("score");
         std::int64_t* hits = result.add_integers("hits");

@@ -1,14 +1,8 @@
 // The options of a call: JSON in a text, which is the only value of a pickled dict.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <initializer_list>
 #include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "../json/tape.hpp"
 

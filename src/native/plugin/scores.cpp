@@ -1,6 +1,6 @@
 #include "scores.hpp"
 
-#include <algorithm>
+#include "../core/rounding.hpp"
 
 namespace pe::plugin {
 namespace {
@@ -9,33 +9,6 @@ constexpr Text no_text{TextArray::no_text, 0};
 
 // Averages are rounded to this many decimals, so that six turns of 0.8 average to 0.8.
 constexpr int average_decimals = 12;
-
-// Half up, on whole numbers, so that 0.145 is 0.15 with two decimals.
-double round_average(double average, int decimals) {
-    std::int64_t whole = 1;
-    for (int i = 0; i < average_decimals; ++i) whole *= 10;
-    const auto units = static_cast<std::int64_t>(std::nearbyint(average * static_cast<double>(whole)));
-    std::int64_t step = 1;
-    for (int i = decimals; decimals >= 0 && i < average_decimals; ++i) step *= 10;
-    return static_cast<double>((units + step / 2) / step) / static_cast<double>(whole / step);
-}
-
-// Texts by row, whether they come as a column or as lists of one.
-class Rows {
-public:
-    explicit Rows(TextColumn column) : column_(std::move(column)), size_(column_.size()) {
-        texts_.reserve(size_);
-        TextColumn::Cursor at(column_, 0);
-        for (std::size_t row = 0; row < size_; ++row, at.next())
-            texts_.push_back(at.array().is_valid(at.row()) ? at.array()[at.row()] : no_text);
-    }
-    Text operator[](std::size_t row) const { return texts_[row_of(row, size_)]; }
-
-private:
-    TextColumn column_;
-    std::size_t size_;
-    std::vector<Text> texts_;
-};
 
 bool is_there(Text text) { return text.data() != TextArray::no_text; }
 
@@ -46,22 +19,23 @@ std::vector<Text> only_texts(const TextLists& lists) {
     return texts;
 }
 
-void pair_references(Pairs& pairs, const Rows& output, const TextLists& expected) {
+void pair_references(Pairs& pairs, const std::vector<Text>& outputs, const TextLists& expected) {
     std::vector<Text> left, right;
     for (std::size_t row = 0; row < pairs.rows; ++row) {
         pairs.starts.push_back(left.size());
         const Bounds& references = expected[row];
+        const Text output = outputs[row_of(row, outputs.size())];
         bool has_expected = false;
         for (std::size_t i = references.begin; references.is_valid && i < references.end; ++i) {
             if (!expected.has(i)) continue;
             has_expected = true;
-            if (!is_there(output[row])) continue;
-            left.push_back(output[row]);
+            if (!is_there(output)) continue;
+            left.push_back(output);
             right.push_back(expected.values[i]);
         }
-        pairs.reasons.push_back(!has_expected            ? Reason::no_expected
-                                : !is_there(output[row]) ? Reason::no_output
-                                                         : Reason::none);
+        pairs.compared.reasons.push_back(!has_expected       ? Reason::no_expected
+                                         : !is_there(output) ? Reason::no_output
+                                                             : Reason::none);
     }
     pairs.starts.push_back(left.size());
     pairs.output = TextColumn(std::move(left));
@@ -73,14 +47,14 @@ void pair_turns(Pairs& pairs, const TextLists& output, const TextLists& expected
     for (std::size_t row = 0; row < pairs.rows; ++row) {
         pairs.starts.push_back(left.size());
         const Bounds &turns = output[row], &others = expected[row];
-        pairs.output_turns.push_back(turns.is_valid ? static_cast<std::int64_t>(turns.size()) : Result::no_whole);
-        pairs.expected_turns.push_back(others.is_valid ? static_cast<std::int64_t>(others.size()) : Result::no_whole);
+        pairs.compared.output_sizes.push_back(turns.is_valid ? static_cast<std::int64_t>(turns.size()) : Result::no_whole);
+        pairs.compared.expected_sizes.push_back(others.is_valid ? static_cast<std::int64_t>(others.size()) : Result::no_whole);
         const bool both_empty = turns.is_valid && turns.size() == 0 && others.size() == 0;
         Reason reason = Reason::none;
         if (!others.is_valid || both_empty) reason = Reason::no_expected;
         else if (!turns.is_valid) reason = Reason::no_output;
         else if (turns.size() != others.size()) reason = Reason::turn_counts;
-        pairs.reasons.push_back(reason);
+        pairs.compared.reasons.push_back(reason);
         if (reason != Reason::none) continue;
         left.insert(left.end(), output.values.begin() + static_cast<std::ptrdiff_t>(turns.begin),
                     output.values.begin() + static_cast<std::ptrdiff_t>(turns.end));
@@ -93,8 +67,8 @@ void pair_turns(Pairs& pairs, const TextLists& output, const TextLists& expected
 }
 
 Reason single_reason(const TextColumn::Cursor& output, const TextColumn::Cursor& expected) {
-    if (!expected.array().is_valid(expected.row())) return Reason::no_expected;
-    return output.array().is_valid(output.row()) ? Reason::none : Reason::no_output;
+    if (!expected.is_valid()) return Reason::no_expected;
+    return output.is_valid() ? Reason::none : Reason::no_output;
 }
 
 // The row of the pair that counts for each row, or none.
@@ -138,6 +112,7 @@ struct Turns {
 Turns average_turns(const Pairs& pairs, const Result& turn, const Common& common, int decimals, Result& result) {
     double* score = result.add_floats("score");
     const double* scores = turn.find("score")->reals();
+    const Rounding rounding(decimals < 0 ? average_decimals : decimals);
     Turns told;
     TextColumn::Cursor output(pairs.output, 0), expected(pairs.expected, 0);
     for (std::size_t row = 0; row < pairs.rows; ++row) {
@@ -159,8 +134,8 @@ Turns average_turns(const Pairs& pairs, const Result& turn, const Common& common
         told.starts.push_back(static_cast<std::int64_t>(told.scores.size()));
         told.low.push_back(low);
         told.has_scores.push_back(end > begin);
-        if (counted > 0) score[row] = round_average(sum / static_cast<double>(counted), decimals);
-        else if (pairs.reasons[row] == Reason::turn_counts) score[row] = 0.0;
+        if (counted > 0) score[row] = rounding(sum / static_cast<double>(counted));
+        else if (pairs.compared.reasons[row] == Reason::turn_counts) score[row] = 0.0;
         else result.set_null(row);
     }
     return told;
@@ -177,19 +152,19 @@ std::string text_of(Reason reason, std::int64_t output, std::int64_t expected) {
     }
 }
 
+void add_validity(Column& column, const Result& result) {
+    if (result.has_nulls()) column.add_validity([&](std::size_t row) { return result.is_valid(row); });
+    else column.add_no_validity();
+}
+
 Column make_labels(std::size_t rows, const double* score, const Result& result, double threshold) {
     Column column;
     column.rows = rows;
-    if (result.has_nulls()) column.add_validity([&](std::size_t row) { return result.is_valid(row); });
-    else column.add_no_validity();
+    add_validity(column, result);
     std::vector<std::uint8_t> codes(rows);
     for (std::size_t row = 0; row < rows; ++row) codes[row] = score[row] >= threshold;
     column.add_buffer(std::move(codes));
-    Texts names(2);
-    Texts::Writer writer(names);
-    writer.write(0, "fail");
-    writer.write(1, "pass");
-    column.dictionary = std::make_unique<Column>(names.finish());
+    column.dictionary = std::make_unique<Column>(make_texts(2, [](std::size_t code) { return code == 0 ? "fail" : "pass"; }));
     return column;
 }
 
@@ -210,18 +185,15 @@ Column make_detail(Result::Column* values, std::size_t rows, Type type) {
         column.add_buffer(owner, owner.get());
         return column;
     }
-    Texts texts(rows);
-    Texts::Writer writer(texts);
-    for (std::size_t row = 0; row < rows; ++row) {
-        if (values->is_null(row)) texts.set_null(row);
-        else writer.write(row, (*values->choices)[static_cast<std::size_t>(values->wholes()[row])]);
-    }
-    return texts.finish();
+    return make_texts(rows, [&](std::size_t row) {
+        return values->is_null(row) ? no_text : Text((*values->choices)[static_cast<std::size_t>(values->wholes()[row])]);
+    });
 }
 
 // From scores by row to the struct.
-Column assemble(Result& result, const Common& common, const std::vector<Field>& details, const std::vector<Reason>& reasons,
-                const std::vector<std::int64_t>& output_sizes, const std::vector<std::int64_t>& expected_sizes, Turns* turns) {
+Column assemble(Result& result, const Common& common, const std::vector<Field>& details, const Compared& compared,
+                Turns* turns) {
+    const auto& [reasons, output_sizes, expected_sizes] = compared;
     const std::size_t rows = result.size();
     Result::Column* score = result.find("score");
     if (result.has_nulls() && common.missing != Common::Missing::null)
@@ -236,8 +208,7 @@ Column assemble(Result& result, const Common& common, const std::vector<Field>& 
     Column labels = make_labels(rows, score->reals(), result, common.threshold);
     Column scores;
     scores.rows = rows;
-    if (result.has_nulls()) scores.add_validity([&](std::size_t row) { return result.is_valid(row); });
-    else scores.add_no_validity();
+    add_validity(scores, result);
     std::shared_ptr<std::uint64_t[]> owner = std::move(score->values);
     scores.add_buffer(owner, owner.get());
     made.children.push_back(std::move(scores));
@@ -247,7 +218,7 @@ Column assemble(Result& result, const Common& common, const std::vector<Field>& 
         made.children.push_back(make_detail(turns ? nullptr : result.find(field.name.c_str()), rows, field.type));
     if (turns) {
         const auto has_scores = [&](std::size_t row) { return turns->has_scores[row] != 0; };
-        const auto has_size = [&](std::size_t row) { return output_sizes[row] != Result::no_whole; };
+        const auto has_size = [&](std::size_t row) { return compared.output_sizes[row] != Result::no_whole; };
         const auto is_valid = [&](std::size_t i) { return turns->valid[i] != 0; };
         made.children.push_back(make_column(rows, has_scores, std::move(turns->starts)));
         const std::size_t all = turns->scores.size();
@@ -328,8 +299,7 @@ Pairs read_pairs(const std::vector<Input>& columns, bool alone, bool words) {
         pair_turns(pairs, read_text_lists(output_texts), right);
     } else {
         pairs.form = Form::references;
-        pair_references(pairs, Rows(words ? TextColumn(only_texts(read_text_lists(output_texts))) : read_texts(output_texts)),
-                        right);
+        pair_references(pairs, words ? only_texts(read_text_lists(output_texts)) : all_texts(output_texts), right);
     }
     return pairs;
 }
@@ -346,7 +316,8 @@ std::vector<Field> result_fields(const Common& common, const std::vector<Field>&
 
 Column make_result(const Pairs& pairs, Result& result, const Common& common, const std::vector<Field>& details,
                    const Summary& summary) {
-    std::vector<Reason> reasons = pairs.reasons;
+    Compared compared = pairs.compared;
+    std::vector<Reason>& reasons = compared.reasons;
     if (pairs.form == Form::single && pairs.rows > 0 &&
         (common.details || (result.has_nulls() && common.missing != Common::Missing::null))) {
         TextColumn::Cursor output(pairs.output, 0), expected(pairs.expected, 0);
@@ -359,18 +330,18 @@ Column make_result(const Pairs& pairs, Result& result, const Common& common, con
             if (reason == Reason::no_expected) reason = Reason::no_output;
     if (pairs.form == Form::references) {
         Result chosen = take(result, choose_references(pairs, result, summary));
-        return assemble(chosen, common, details, reasons, {}, {}, nullptr);
+        return assemble(chosen, common, details, compared, nullptr);
     }
-    if (pairs.form == Form::single) return assemble(result, common, details, reasons, {}, {}, nullptr);
+    if (pairs.form == Form::single) return assemble(result, common, details, compared, nullptr);
     Result averages(pairs.rows);
     Turns turns = average_turns(pairs, result, common, summary.decimals, averages);
-    return assemble(averages, common, details, reasons, pairs.output_turns, pairs.expected_turns, &turns);
+    return assemble(averages, common, details, compared, &turns);
 }
 
 Column make_flags(Result& result, const char* name) { return make_detail(result.find(name), result.size(), Type::flag); }
 
 Column make_result(Result& result, const Compared& compared, const Common& common, const std::vector<Field>& details) {
-    return assemble(result, common, details, compared.reasons, compared.output_sizes, compared.expected_sizes, nullptr);
+    return assemble(result, common, details, compared, nullptr);
 }
 
 }  // namespace pe::plugin

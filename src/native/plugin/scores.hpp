@@ -3,14 +3,8 @@
 #pragma once
 
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "../core/result.hpp"
+#include "../core/batches.hpp"
 #include "../words/tokenizers.hpp"
 #include "function.hpp"
 
@@ -50,14 +44,18 @@ struct Common {
 // How the pairs of texts that are compared come from rows.
 enum class Form { single, references, turns };
 
+// What is told of rows beside their scores. The sizes go with Reason::lengths and Reason::turn_counts.
+struct Compared {
+    std::vector<Reason> reasons;
+    std::vector<std::int64_t> output_sizes, expected_sizes;
+};
+
 struct Pairs {
     Form form = Form::single;
     std::size_t rows = 0;
     TextColumn output{std::vector<Text>()}, expected{std::vector<Text>()};
     std::vector<std::size_t> starts;  // of the pairs of each row, for references and turns
-    // By row, where they were asked for.
-    std::vector<Reason> reasons;
-    std::vector<std::int64_t> output_turns, expected_turns;
+    Compared compared;                // of references and turns; sizes are numbers of turns
 
     std::size_t count() const { return form == Form::single ? rows : starts.back(); }
 };
@@ -87,11 +85,7 @@ Column make_result(const Pairs& pairs, Result& result, const Common& common, con
 // A column of a result by itself.
 Column make_flags(Result& result, const char* name);
 
-// The same for metrics whose rows are what they compare, with reasons of their own. `sizes` go with Reason::lengths.
-struct Compared {
-    std::vector<Reason> reasons;
-    std::vector<std::int64_t> output_sizes, expected_sizes;
-};
+// The same for metrics whose rows are what they compare, with reasons of their own.
 Column make_result(Result& result, const Compared& compared, const Common& common, const std::vector<Field>& details);
 
 // A metric over texts: one kernel, one struct.

@@ -1,7 +1,6 @@
 // Metrics that compare two texts by themselves: equality, substrings, lengths, n-grams, characters, JSON, choices, numbers.
 #include <cmath>
 #include <functional>
-#include <limits>
 
 #include "../core/batches.hpp"
 #include "../clean/choice.hpp"
@@ -9,7 +8,6 @@
 #include "../edit/alignment.hpp"
 #include "../edit/levenshtein/levenshtein.hpp"
 #include "../json/document.hpp"
-#include "../unicode/lowercase.hpp"
 #include "../words/ngram_cosine.hpp"
 #include "function.hpp"
 #include "scores.hpp"
@@ -17,23 +15,11 @@
 namespace pe::plugin {
 namespace {
 
-// White space as Polars and its regular expressions see it.
-bool is_white(std::uint32_t code) { return unicode::is_space(code) && !(code >= 0x1C && code <= 0x1F); }
-
-Text trim(Text text) {
-    const char *begin = text.data(), *end = begin + text.size();
-    for (const char* at = end; begin < end && is_white(unicode::previous(begin, at)); end = at) {
-    }
-    for (const char* at = begin; begin < end && is_white(unicode::next(at, end)); begin = at) {
-    }
-    return {begin, static_cast<std::size_t>(end - begin)};
-}
-
 // A text made comparable. The one before is remembered: an expected text often stands in many rows.
 class Prepared {
 public:
     Text operator()(Text text, bool trims, bool joins_white, bool folds) {
-        if (trims) text = trim(text);
+        if (trims) text = unicode::strip(text, unicode::is_white);
         if (!joins_white && !folds) return text;
         if (text.data() == last_.data() && text.size() == last_.size()) return made_;
         last_ = made_ = text;
@@ -55,7 +41,7 @@ private:
         bool was_white = false;
         for (const char* at = text.data(); at < end;) {
             const char* const start = at;
-            const bool white = is_white(unicode::next(at, end));
+            const bool white = unicode::is_white(unicode::next(at, end));
             if (!white) joined_.append(start, static_cast<std::size_t>(at - start));
             else if (!was_white) joined_.push(' ');
             was_white = white;
@@ -91,13 +77,12 @@ protected:
     void score(const TextColumn& output, const TextColumn& expected, bool, Result& result) const override {
         double* score = result.add_floats("score");
         const bool trims_expected = trims_ || comparison_ == Comparison::contains;
-        for_each_batch<Scratch>(output, expected, thread_count(), result, [&](const Batch& batch, Scratch& scratch) {
-            for (std::size_t i = 0; i < batch.size(); ++i) {
-                const Text right = scratch.expected(batch.right[i], trims_expected, joins_white_, folds_);
-                const Text left = scratch.output(batch.left[i], trims_, joins_white_, folds_);
-                score[batch.rows[i]] = matches(left, right) != negates_;
-            }
-        });
+        for_each_row<Scratch>(output, expected, thread_count(), result,
+                              [&](std::size_t row, Text left, Text right, Scratch& scratch) {
+                                  right = scratch.expected(right, trims_expected, joins_white_, folds_);
+                                  left = scratch.output(left, trims_, joins_white_, folds_);
+                                  score[row] = matches(left, right) != negates_;
+                              });
     }
 
 private:
@@ -140,9 +125,8 @@ void for_each_half(const TextColumn& output, const TextColumn& expected, const R
     TextColumn::Cursor left(output, 0), right(expected, 0);
     for (std::size_t row = 0; row < result.size(); ++row, left.next(), right.next()) {
         if (result.is_valid(row)) continue;
-        const bool has_left = left.array().is_valid(left.row()), has_right = right.array().is_valid(right.row());
-        const Text a = has_left ? left.array()[left.row()] : Text(), b = has_right ? right.array()[right.row()] : Text();
-        read(row, has_left ? &a : nullptr, has_right ? &b : nullptr);
+        const Text a = left.text_or_none(), b = right.text_or_none();
+        read(row, left.is_valid() ? &a : nullptr, right.is_valid() ? &b : nullptr);
     }
 }
 
@@ -160,12 +144,10 @@ protected:
     void score(const TextColumn& output, const TextColumn& expected, bool, Result& result) const override {
         double* score = result.add_floats("score");
         std::int64_t* length = result.add_integers("length");
-        for_each_batch<Nothing>(output, expected, thread_count(), result, [&](const Batch& batch, Nothing&) {
-            for (std::size_t i = 0; i < batch.size(); ++i) {
-                const std::size_t size = counts_words_ ? count_words(batch.left[i]) : count_characters(batch.left[i]);
-                score[batch.rows[i]] = size >= least_ && size <= most_;
-                length[batch.rows[i]] = static_cast<std::int64_t>(size);
-            }
+        for_each_row<Nothing>(output, expected, thread_count(), result, [&](std::size_t row, Text text, Text, Nothing&) {
+            const std::size_t size = counts_words_ ? count_words(text) : count_characters(text);
+            score[row] = size >= least_ && size <= most_;
+            length[row] = static_cast<std::int64_t>(size);
         });
     }
 
@@ -184,11 +166,10 @@ public:
 protected:
     void score(const TextColumn& output, const TextColumn& expected, bool, Result& result) const override {
         double* score = result.add_floats("score");
-        for_each_batch<Kept<words::NgramCosine>>(output, expected, thread_count(), result,
-                                                 [&](const Batch& batch, words::NgramCosine& cosine) {
-                                                     for (std::size_t i = 0; i < batch.size(); ++i)
-                                                         score[batch.rows[i]] = cosine(batch.left[i], batch.right[i], options_);
-                                                 });
+        using words::NgramCosine;
+        for_each_row<Kept<NgramCosine>>(
+            output, expected, thread_count(), result,
+            [&](std::size_t row, Text left, Text right, NgramCosine& cosine) { score[row] = cosine(left, right, options_); });
     }
 
 private:
@@ -222,8 +203,8 @@ protected:
             scratch.left.clear();
             scratch.right.clear();
             for (std::size_t i = 0; i < batch.size(); ++i) {
-                scratch.left.push_back(trim(batch.left[i]));
-                scratch.right.push_back(trim(batch.right[i]));
+                scratch.left.push_back(unicode::strip(batch.left[i], unicode::is_white));
+                scratch.right.push_back(unicode::strip(batch.right[i], unicode::is_white));
             }
             scratch.results.resize(batch.size());
             edit::levenshtein_many(scratch.left.data(), scratch.right.data(), batch.size(), {folds_, unlimited},
@@ -265,14 +246,12 @@ protected:
         double* score = result.add_floats("score");
         std::int64_t* left_valid = result.add_integers("output_valid", Result::Kind::flag);
         std::int64_t* right_valid = result.add_integers("expected_valid", Result::Kind::flag);
-        for_each_batch<Scratch>(output, expected, thread_count(), result, [&](const Batch& batch, Scratch& scratch) {
-            for (std::size_t i = 0; i < batch.size(); ++i) {
-                const std::size_t row = batch.rows[i];
-                left_valid[row] = scratch.left.read(batch.left[i]);
-                right_valid[row] = scratch.right.read(batch.right[i]);
+        for_each_row<Scratch>(
+            output, expected, thread_count(), result, [&](std::size_t row, Text left, Text right, Scratch& scratch) {
+                left_valid[row] = scratch.left.read(left);
+                right_valid[row] = scratch.right.read(right);
                 score[row] = left_valid[row] && right_valid[row] && scratch.equal(scratch.left, scratch.right, subset_);
-            }
-        });
+            });
     }
 
 private:
@@ -288,21 +267,16 @@ public:
     }
 
 protected:
-    struct Scratch {
-        std::unique_ptr<clean::ExtractChoice> extract;
-    };
     void score(const TextColumn& output, const TextColumn& expected, bool, Result& result) const override {
         double* score = result.add_floats("score");
         std::int64_t* left = result.add_choices("output_choice", choices_);
         std::int64_t* right = result.add_choices("expected_choice", choices_);
-        for_each_batch<Scratch>(output, expected, thread_count(), result, [&](const Batch& batch, Scratch& scratch) {
-            if (!scratch.extract) scratch.extract = std::make_unique<clean::ExtractChoice>(choices_);
-            for (std::size_t i = 0; i < batch.size(); ++i) {
-                const std::size_t row = batch.rows[i];
-                left[row] = find(*scratch.extract, batch.left[i]);
-                right[row] = find(*scratch.extract, batch.right[i]);
-                score[row] = left[row] == right[row] && right[row] != Result::no_whole;
-            }
+        using Extract = std::unique_ptr<clean::ExtractChoice>;
+        for_each_row<Extract>(output, expected, thread_count(), result, [&](std::size_t row, Text a, Text b, Extract& extract) {
+            if (!extract) extract = std::make_unique<clean::ExtractChoice>(choices_);
+            left[row] = find(*extract, a);
+            right[row] = find(*extract, b);
+            score[row] = left[row] == right[row] && right[row] != Result::no_whole;
         });
         if (!common.details) return;
         clean::ExtractChoice extract(choices_);
@@ -354,15 +328,12 @@ protected:
         double* score = result.add_floats("score");
         double* left = result.add_floats("output_number");
         double* right = result.add_floats("expected_number");
-        for_each_batch<Scratch>(output, expected, thread_count(), result, [&](const Batch& batch, Scratch& scratch) {
-            for (std::size_t i = 0; i < batch.size(); ++i) {
-                const std::size_t row = batch.rows[i];
-                scratch.output.read(batch.left[i]);
-                scratch.expected.read(batch.right[i]);
-                left[row] = scratch.output.number;
-                right[row] = scratch.expected.number;
-                score[row] = matches(scratch.output, scratch.expected);
-            }
+        for_each_row<Scratch>(output, expected, thread_count(), result, [&](std::size_t row, Text a, Text b, Scratch& scratch) {
+            scratch.output.read(a);
+            scratch.expected.read(b);
+            left[row] = scratch.output.number;
+            right[row] = scratch.expected.number;
+            score[row] = matches(scratch.output, scratch.expected);
         });
         if (!common.details) return;
         Side side;
@@ -413,7 +384,8 @@ public:
         };
         if (is_list(given.dtype())) {
             // What `paired` listed, row by row: a score for each pair of both texts, unless one is no pattern.
-            read_lists(given, [&](const ArrowArray&, const ArrowArray& values, std::size_t begin, std::size_t end) {
+            std::vector<Bounds> rows;
+            read_lists(given, rows, [&](const ArrowArray& values, std::size_t begin, std::size_t end) {
                 read(values, inner(given.dtype()), begin, end);
             });
             if (at != result.size()) throw std::invalid_argument("not a result for each pair");
@@ -432,10 +404,9 @@ private:
     void check_patterns(const Pairs& pairs, const Result& result) const {
         TextColumn::Cursor output(pairs.output, 0), pattern(pairs.expected, 0);
         for (std::size_t i = 0; i < result.size(); ++i, output.next(), pattern.next()) {
-            if (result.is_valid(i) || !output.array().is_valid(output.row()) || !pattern.array().is_valid(pattern.row()))
-                continue;
+            if (result.is_valid(i) || !output.is_valid() || !pattern.is_valid()) continue;
             throw Refused(metric_ + ": a row of `" + expected_ +
-                          "` is not a valid pattern: " + std::string(pattern.array()[pattern.row()].substr(0, 100)));
+                          "` is not a valid pattern: " + std::string(pattern.text().substr(0, 100)));
         }
     }
     void set(Result& result, double* score, std::size_t pair, const ArrowArray& chunk, std::size_t at, Dtype dtype) const {
@@ -465,14 +436,12 @@ public:
         column.rows = pairs.count();
         column.add_no_validity();
         for (const TextColumn* side : {&pairs.output, &pairs.expected}) {
-            Texts texts(column.rows);
-            Texts::Writer writer(texts);
             TextColumn::Cursor at(*side, 0);
-            for (std::size_t row = 0; row < column.rows; ++row, at.next()) {
-                if (at.array().is_valid(at.row())) writer.write(row, at.array()[at.row()]);
-                else texts.set_null(row);
-            }
-            column.children.push_back(texts.finish());
+            column.children.push_back(make_texts(column.rows, [&](std::size_t) {
+                const Text text = at.text_or_none();
+                at.next();
+                return text;
+            }));
         }
         return column;
     }

@@ -1,12 +1,9 @@
 // The cosine of two vectors.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
+
+#include "../core/text.hpp"
 
 namespace pe::plugin {
 

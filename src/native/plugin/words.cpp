@@ -1,7 +1,7 @@
 // Word overlap: ROUGE, word sets, SQuAD's F1, BLEU, GLEU, chrF, word errors and the response evaluator. Several of them over
 // the same two columns are one function, which reads each text once.
+#include <functional>
 #include <initializer_list>
-#include <limits>
 
 #include "../edit/alignment.hpp"
 #include "../edit/levenshtein/levenshtein.hpp"
@@ -19,25 +19,17 @@ using namespace words;
 class WordMetric {
 public:
     WordMetric(const Value& options, std::vector<Field> fields) : common(options), fields(std::move(fields)) {}
-    virtual ~WordMetric() = default;
-    virtual void score(Prepared& pair, std::size_t row) const = 0;
 
     void add_columns(Result& result) {
         scores_ = result.add_floats("score");
         for (const Field& field : fields) {
             // References may be ranked by something else than the score.
             const bool is_wanted = common.details || Text(field.name) == Text(summary.rank), is_real = field.type == Type::real;
-            wants_any_ |= is_wanted;
+            wants_any |= is_wanted;
             reals_.push_back(is_wanted && is_real ? result.add_floats(field.name.c_str()) : nullptr);
             counts_.push_back(is_wanted && !is_real ? result.add_integers(field.name.c_str()) : nullptr);
         }
     }
-
-    const Common common;
-    const std::vector<Field> fields;
-    Summary summary;
-
-protected:
     // What is told beside a score, in the order of the fields.
     void write(std::size_t row, double score, const std::vector<double>& told) const {
         scores_[row] = score;
@@ -46,40 +38,33 @@ protected:
             if (counts_[i]) counts_[i][row] = static_cast<std::int64_t>(told[i]);
         }
     }
-    double* scores_ = nullptr;
-    bool wants_any_ = false;
+
+    const Common common;
+    const std::vector<Field> fields;
+    Summary summary;
+    std::function<void(Prepared& pair, std::size_t row)> score;
+    bool wants_any = false;
 
 private:
+    double* scores_ = nullptr;
     std::vector<double*> reals_;
     std::vector<std::int64_t*> counts_;
 };
 
-// `kernel(pair)` is what there is to know of a pair, `score_of` its score, and `tell(scored)` all that is told beside.
-template <class Kernel, class ScoreOf, class Tell>
-class KernelMetric : public WordMetric {
-public:
-    KernelMetric(const Value& options, std::vector<Field> fields, Kernel kernel, ScoreOf score_of, Tell tell)
-        : WordMetric(options, std::move(fields)), kernel_(std::move(kernel)), score_of_(score_of), tell_(tell) {}
-    void score(Prepared& pair, std::size_t row) const override {
-        const auto scored = kernel_.score(pair);
-        if (wants_any_) write(row, score_of_(scored), tell_(scored));
-        else scores_[row] = score_of_(scored);
-    }
-
-private:
-    Kernel kernel_;
-    ScoreOf score_of_;
-    Tell tell_;
-};
-
-// A kernel and the fields that are told beside the score: numbers first, then counts.
+// A kernel and the fields that are told beside the score: numbers first, then counts. `kernel.score(pair)` is what there is to
+// know of a pair, `score_of` its score, and `tell(scored)` all that is told beside.
 template <class Kernel, class ScoreOf, class Tell>
 std::unique_ptr<WordMetric> made(const Value& options, Kernel kernel, ScoreOf score_of,
                                  std::initializer_list<const char*> reals, const std::vector<std::string>& counts, Tell tell) {
     std::vector<Field> fields;
     for (const char* name : reals) fields.push_back({name, Type::real});
     for (const std::string& name : counts) fields.push_back({name, Type::whole});
-    return std::make_unique<KernelMetric<Kernel, ScoreOf, Tell>>(options, std::move(fields), std::move(kernel), score_of, tell);
+    auto metric = std::make_unique<WordMetric>(options, std::move(fields));
+    metric->score = [kernel = std::move(kernel), score_of, tell, out = metric.get()](Prepared& pair, std::size_t row) {
+        const auto scored = kernel.score(pair);
+        out->write(row, score_of(scored), out->wants_any ? tell(scored) : std::vector<double>());
+    };
+    return metric;
 }
 
 double real(std::size_t count) { return static_cast<double>(count); }
@@ -132,14 +117,13 @@ std::vector<std::string> set_counts(bool has_all) {
     return {"output_words", "expected_words", "overlap"};
 }
 
-std::unique_ptr<WordMetric> make_sets(const Value& options, Needs& needs, double (*score_of)(const SetSizes&)) {
-    const bool has_all = score_of == jaccard_of;
+std::unique_ptr<WordMetric> make_sets(const Value& options, Needs& needs) {
+    const bool has_all = options["metric"].text() == "jaccard";
     return made(options,
                 WordSets(tokenizer_of(options, Tokenizer::automatic_whitespace), !options["case_sensitive"].flag(), needs),
-                score_of, {}, set_counts(has_all), [has_all](const SetSizes& sizes) { return told_of(sizes, has_all); });
+                has_all ? jaccard_of : recall_of, {}, set_counts(has_all),
+                [has_all](const SetSizes& sizes) { return told_of(sizes, has_all); });
 }
-std::unique_ptr<WordMetric> make_jaccard(const Value& options, Needs& needs) { return make_sets(options, needs, jaccard_of); }
-std::unique_ptr<WordMetric> make_recall(const Value& options, Needs& needs) { return make_sets(options, needs, recall_of); }
 
 std::unique_ptr<WordMetric> make_token_f1(const Value& options, Needs& needs) {
     const auto tokenizer = options["tokenizer"].choose<Tokenizer>({{"auto", Tokenizer::automatic_squad},
@@ -147,9 +131,9 @@ std::unique_ptr<WordMetric> make_token_f1(const Value& options, Needs& needs) {
                                                                    {"unicode", Tokenizer::squad_unicode},
                                                                    {"characters", Tokenizer::squad_characters}});
     return made(
-        options, TokenF1(tokenizer, needs), [](const TokenF1Result& scored) { return scored.f1; }, {"precision", "recall"},
+        options, TokenF1(tokenizer, needs), [](const RougeResult& scored) { return scored.f1; }, {"precision", "recall"},
         {"output_tokens", "expected_tokens", "overlap"},
-        [](const TokenF1Result& scored) -> std::vector<double> {
+        [](const RougeResult& scored) -> std::vector<double> {
             return {scored.precision, scored.recall, real(scored.output_tokens), real(scored.expected_tokens),
                     real(scored.overlap)};
         });
@@ -268,8 +252,8 @@ std::unique_ptr<WordMetric> make_wer(const Value& options, Needs& needs) {
 std::unique_ptr<WordMetric> make_metric(const Value& options, Needs& needs) {
     using MakeMetric = std::unique_ptr<WordMetric> (*)(const Value&, Needs&);
     return options["metric"].choose<MakeMetric>({{"rouge", make_rouge},
-                                                 {"jaccard", make_jaccard},
-                                                 {"recall", make_recall},
+                                                 {"jaccard", make_sets},
+                                                 {"recall", make_sets},
                                                  {"token_f1", make_token_f1},
                                                  {"bleu", make_bleu},
                                                  {"chrf", make_chrf},

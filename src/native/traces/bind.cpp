@@ -5,15 +5,12 @@
 #include <nanobind/stl/vector.h>
 
 #include <atomic>
-#include <cstring>
 #include <unordered_map>
 
-#include "../core/columns.hpp"
 #include "../core/pool.hpp"
 #include "reading.hpp"
 #include "splitter.hpp"
 #include "text_columns.hpp"
-#include "../unicode/utf8.hpp"
 
 namespace nb = nanobind;
 
@@ -121,8 +118,8 @@ void read_rows(const TextColumn& records, std::size_t begin, std::size_t end, co
     std::vector<char> has(broken);
     TextColumn::Cursor cursor(records, begin);
     for (std::size_t row = begin; row < end; ++row, cursor.next()) {
-        const bool is_there = cursor.array().is_valid(cursor.row());
-        const bool is_object = is_there && reader.open(cursor.array()[cursor.row()]);
+        const bool is_there = cursor.is_valid();
+        const bool is_object = is_there && reader.open(cursor.text());
         if (is_object) slots.fill(reader.record());
         for (std::size_t column = 0; column < broken; ++column) {
             bool found = false;
@@ -193,20 +190,17 @@ std::pair<std::vector<std::pair<std::string, unsigned>>, std::int64_t> key_kinds
     std::unordered_map<std::string, std::size_t> places;
     json::Tape tape;
     std::int64_t deep = -1;
-    std::string name;
     TextColumn::Cursor cursor(records, 0);
     for (std::size_t row = 0; row < records.size(); ++row, cursor.next()) {
-        if (!cursor.array().is_valid(cursor.row())) continue;
-        if (!tape.read(cursor.array()[cursor.row()])) {
+        if (!cursor.is_valid()) continue;
+        if (!tape.read(cursor.text())) {
             if (deep < 0 && tape.is_too_deep()) deep = static_cast<std::int64_t>(row);
             continue;
         }
         if (tape[0].kind != Kind::object) continue;
         std::size_t place = 0;
         Value{&tape, 0}.each([&](Value member) {
-            name.clear();
-            if (member.node().key_escaped) json::unescape(member.node().key, name);
-            else name = member.node().key;
+            const std::string name = member.key();
             // Records usually have the same keys in the same order.
             if (place >= found.size() || found[place].first != name) {
                 const auto [known, is_new] = places.emplace(name, found.size());

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <initializer_list>
-#include <string>
-#include <vector>
 
 #include "path.hpp"
 
@@ -145,16 +143,14 @@ private:
             add_system(object);
             return gather(list, depth + 1);
         }
-        if (const Value choices = object.member("choices"); choices.is(Kind::array) && choices.count()) {
-            const Value choice = choices.at(0);
+        if (const Value choice = object.member("choices").at(0)) {
             if (choice.is(Kind::object)) {
                 if (add_message(choice, depth + 1)) return true;
                 if (const Value text = choice.member("text"); text.is(Kind::string)) return add_said(text, choice);
             }
             return false;
         }
-        if (const Value candidates = object.member("candidates"); candidates.is(Kind::array) && candidates.count()) {
-            const Value candidate = candidates.at(0);
+        if (const Value candidate = object.member("candidates").at(0)) {
             if (!candidate.is(Kind::object) || !candidate.member("content").is(Kind::object)) return false;
             return add_said(first(candidate.member("content"), {"parts", "text"}), candidate);
         }
@@ -164,8 +160,7 @@ private:
             if (contents.is(Kind::string)) return add_user(contents);
             return gather(contents, depth + 1);
         }
-        if (const Value generations = object.member("generations"); generations.is(Kind::array) && generations.count()) {
-            Value generation = generations.at(0);
+        if (Value generation = object.member("generations").at(0)) {
             if (generation.is(Kind::array)) generation = generation.at(-1);
             if (!generation.is(Kind::object)) return false;
             if (const Value message = generation.member("message"); message && add_message(message, depth + 1)) return true;

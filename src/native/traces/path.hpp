@@ -7,8 +7,6 @@
 #pragma once
 
 #include <cstdlib>
-#include <string>
-#include <vector>
 
 #include "../json/tape.hpp"
 
@@ -31,13 +29,7 @@ inline Value any_value(Value value) {
 // Calls `visit(name, value)` for the members of an object, or of a list of {key, value} pairs, as OTLP and maps are written.
 template <class Visit>
 void each_member(Value value, Visit&& visit) {
-    const auto name = [](Value held) {
-        std::string out;
-        if (held.node().key_escaped) json::unescape(held.node().key, out);
-        else out = held.node().key;
-        return out;
-    };
-    if (value.is(Kind::object)) value.each([&](Value member) { visit(name(member), member); });
+    if (value.is(Kind::object)) value.each([&](Value member) { visit(member.key(), member); });
     else if (value.is(Kind::array))
         value.each([&](Value pair) {
             const Value key = pair.is(Kind::object) ? pair.member("key") : Value{};

@@ -1,16 +1,8 @@
 // What a record says: its question, its answer, its calls of tools, each as one text.
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <cstring>
 #include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "../core/text.hpp"
 #include "chat.hpp"
 
 namespace pe::traces {
@@ -45,13 +37,12 @@ private:
     explicit Blake2b(std::size_t bytes) : state_(start) { state_[0] ^= 0x01010000u ^ bytes; }
 
     void compress(const char* block, std::size_t size, bool is_last) {
-        static constexpr std::uint8_t order[12][16] = {
+        static constexpr std::uint8_t order[10][16] = {
             {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, {14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3},
             {11, 8, 12, 0, 5, 2, 15, 13, 10, 14, 3, 6, 7, 1, 9, 4}, {7, 9, 3, 1, 13, 12, 11, 14, 2, 6, 5, 10, 4, 0, 15, 8},
             {9, 0, 5, 7, 2, 4, 10, 15, 14, 1, 11, 12, 6, 8, 3, 13}, {2, 12, 6, 10, 0, 11, 8, 3, 4, 13, 7, 5, 15, 14, 1, 9},
             {12, 5, 1, 15, 14, 13, 4, 10, 0, 7, 6, 3, 9, 2, 8, 11}, {13, 11, 7, 14, 12, 1, 3, 9, 5, 0, 15, 4, 8, 6, 2, 10},
-            {6, 15, 14, 9, 11, 3, 0, 8, 12, 2, 13, 7, 1, 4, 10, 5}, {10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0},
-            {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, {14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3}};
+            {6, 15, 14, 9, 11, 3, 0, 8, 12, 2, 13, 7, 1, 4, 10, 5}, {10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0}};
         read_ += size;
         std::uint64_t words[16], v[16];
         for (int i = 0; i < 16; ++i) {
@@ -75,7 +66,8 @@ private:
             v[c] += v[d];
             v[b] = turned(v[b] ^ v[c], 63);
         };
-        for (const auto& s : order) {
+        for (int round = 0; round < 12; ++round) {
+            const std::uint8_t (&s)[16] = order[round % 10];
             mix(0, 4, 8, 12, words[s[0]], words[s[1]]);
             mix(1, 5, 9, 13, words[s[2]], words[s[3]]);
             mix(2, 6, 10, 14, words[s[4]], words[s[5]]);
@@ -302,58 +294,29 @@ private:
                 ++count;
                 only = member;
             });
-            if (count != 1 || !is_question(only)) return value;
+            if (count != 1 || !is_one_of(only, questions)) return value;
             value = only;
         }
         return value;
     }
-    static bool is_one_of(Value member, std::initializer_list<const char*> names) {
-        for (const char* name : names)
-            if (member.has_key(name)) return true;
-        return false;
-    }
-    static bool is_question(Value member) {
-        return is_one_of(member, {"question", "input",   "query",    "prompt",      "prompts",      "text",        "user_input",
-                                  "message",  "content", "messages", "request",     "user_message", "instruction", "inputs",
-                                  "q",        "kwargs",  "task",     "user_prompt", "user_query",   "problem"});
-    }
+    // The names that a question has.
+    // clang-format off
+    static constexpr const char* questions[] = {
+        "question", "input", "query", "prompt", "prompts", "text", "user_input", "message", "content", "messages", "request",
+        "user_message", "instruction", "inputs", "q", "kwargs", "task", "user_prompt", "user_query", "problem"};
     // What tells nothing about the question: the model, its parameters, ids and times.
-    static bool is_setting(Value member) {
-        return member.is(Kind::null) || is_one_of(member, {"model",
-                                                           "model_name",
-                                                           "model_id",
-                                                           "temperature",
-                                                           "top_p",
-                                                           "top_k",
-                                                           "max_tokens",
-                                                           "max_completion_tokens",
-                                                           "max_output_tokens",
-                                                           "stream",
-                                                           "stream_options",
-                                                           "seed",
-                                                           "timeout",
-                                                           "session_id",
-                                                           "thread_id",
-                                                           "run_id",
-                                                           "request_id",
-                                                           "trace_id",
-                                                           "span_id",
-                                                           "conversation_id",
-                                                           "user_id",
-                                                           "timestamp",
-                                                           "id",
-                                                           "_id",
-                                                           "uuid",
-                                                           "item_id",
-                                                           "example_id",
-                                                           "created_at",
-                                                           "extra_headers",
-                                                           "extra_body",
-                                                           "presence_penalty",
-                                                           "frequency_penalty",
-                                                           "stop_sequences",
-                                                           "invocation_params"});
+    static constexpr const char* settings[] = {
+        "model", "model_name", "model_id", "temperature", "top_p", "top_k", "max_tokens", "max_completion_tokens",
+        "max_output_tokens", "stream", "stream_options", "seed", "timeout", "session_id", "thread_id", "run_id", "request_id",
+        "trace_id", "span_id", "conversation_id", "user_id", "timestamp", "id", "_id", "uuid", "item_id", "example_id",
+        "created_at", "extra_headers", "extra_body", "presence_penalty", "frequency_penalty", "stop_sequences",
+        "invocation_params"};
+    // clang-format on
+    template <std::size_t count>
+    static bool is_one_of(Value member, const char* const (&names)[count]) {
+        return std::any_of(names, names + count, [&](const char* name) { return member.has_key(name); });
     }
+    static bool is_setting(Value member) { return member.is(Kind::null) || is_one_of(member, settings); }
     // JSON in one spelling: keys in order, no spaces, settings left out at the top.
     static void write_canonical(Value value, std::string& out, bool is_top) {
         switch (value.kind()) {

@@ -1,10 +1,6 @@
 // Cuts JSON that comes in pieces into records: the values of a document's main list, or the documents themselves.
 #pragma once
 
-#include <algorithm>
-#include <string>
-#include <vector>
-
 #include "../json/reader.hpp"
 
 namespace pe::traces {

@@ -1,11 +1,6 @@
 // Columns of texts that a kernel makes, row after row, as one Arrow struct array.
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "../core/table.hpp"
 
 namespace pe::traces {

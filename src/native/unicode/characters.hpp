@@ -1,12 +1,8 @@
 // What kind of character a code point is, and its lowercase, by the tables of Polars.
 #pragma once
 
-#include <array>
 #include <atomic>
-#include <cstdint>
-#include <cstring>
 #include <iterator>
-#include <vector>
 
 #include "tables.hpp"
 #include "utf8.hpp"
@@ -59,15 +55,13 @@ inline constexpr bool is_ascii_space(unsigned char c) {
 }
 inline constexpr bool is_ascii_digit(unsigned char c) { return static_cast<unsigned char>(c - '0') < 10; }
 inline constexpr bool is_ascii_letter(unsigned char c) { return static_cast<unsigned char>((c | 0x20) - 'a') < 26; }
+inline constexpr bool is_ascii_alphanumeric(unsigned char c) { return is_ascii_digit(c) || is_ascii_letter(c); }
 // Python's string.punctuation.
-inline constexpr bool is_ascii_punctuation(unsigned char c) {
-    return c > 0x20 && c < 0x7F && !is_ascii_digit(c) && !is_ascii_letter(c);
-}
+inline constexpr bool is_ascii_punctuation(unsigned char c) { return c > 0x20 && c < 0x7F && !is_ascii_alphanumeric(c); }
 
 // What Python's \w matches, but for the underscore.
 inline bool is_alphanumeric(std::uint32_t code) {
-    if (code >= 0x80) return is_kind(code, kind_alphanumeric);
-    return is_ascii_digit(static_cast<unsigned char>(code)) || is_ascii_letter(static_cast<unsigned char>(code));
+    return code < 0x80 ? is_ascii_alphanumeric(static_cast<unsigned char>(code)) : is_kind(code, kind_alphanumeric);
 }
 
 // White space as Python's str.split sees it.
@@ -75,29 +69,24 @@ inline bool is_space(std::uint32_t code) {
     return code < 0x80 ? is_ascii_space(static_cast<unsigned char>(code)) : is_kind(code, kind_space);
 }
 
+// White space as Polars and its regular expressions see it.
+inline bool is_white(std::uint32_t code) { return is_space(code) && !(code >= 0x1C && code <= 0x1F); }
+
 // The text without white space at its end.
-inline Text strip_end(Text text) {
-    const char* const begin = text.data();
-    const char* end = begin + text.size();
-    while (begin < end) {
-        const char* at = end;
-        if (!is_space(previous(begin, at))) break;
-        end = at;
+inline Text strip_end(Text text, bool (*is_blank)(std::uint32_t) = is_space) {
+    const char *begin = text.data(), *end = begin + text.size();
+    for (const char* at = end; begin < end && is_blank(previous(begin, at)); end = at) {
     }
-    return {begin, static_cast<std::size_t>(end - begin)};
+    return between(begin, end);
 }
 
 // The text without white space at its ends.
-inline Text strip(Text text) {
-    text = strip_end(text);
-    const char* begin = text.data();
-    const char* const end = begin + text.size();
-    while (begin < end) {
-        const char* at = begin;
-        if (!is_space(next(at, end))) break;
-        begin = at;
+inline Text strip(Text text, bool (*is_blank)(std::uint32_t) = is_space) {
+    text = strip_end(text, is_blank);
+    const char *begin = text.data(), *end = begin + text.size();
+    for (const char* at = begin; begin < end && is_blank(next(at, end)); begin = at) {
     }
-    return {begin, static_cast<std::size_t>(end - begin)};
+    return between(begin, end);
 }
 
 // What is added to a capital for its lowercase, in pages of 256; those without any capital share page 0.
@@ -158,6 +147,34 @@ inline bool is_final_sigma(Text text, const char* sigma, const char* after) {
         if (!is_ignorable(code)) return !is_cased(code);
     }
     return true;
+}
+
+// Lowercases eight ASCII characters: the two sums carry into the high bit of each byte from 'A' and from behind 'Z' on.
+inline std::uint64_t lower_eight(std::uint64_t bytes) {
+    constexpr std::uint64_t each = 0x0101010101010101u;
+    const std::uint64_t from_a = bytes + each * (0x80 - 'A'), behind_z = bytes + each * (0x80 - 'Z' - 1);
+    return bytes | ((from_a & ~behind_z & each * 0x80) >> 2);
+}
+
+// Copies the text, lowercased if `fold_case`. False as soon as there is something else than ASCII.
+template <bool fold_case>
+bool copy_ascii(Text from, std::uint8_t* to) {
+    const auto copy_eight = [&](std::size_t at) {
+        std::uint64_t bytes;
+        std::memcpy(&bytes, from.data() + at, 8);
+        if ((bytes & 0x8080808080808080u) != 0) return false;
+        if (fold_case) bytes = lower_eight(bytes);
+        std::memcpy(to + at, &bytes, 8);
+        return true;
+    };
+    if (from.size() >= 8) {
+        for (std::size_t at = 0; at < from.size() - 8; at += 8)
+            if (!copy_eight(at)) return false;
+        return copy_eight(from.size() - 8);
+    }
+    for (std::size_t at = 0; at < from.size(); ++at)
+        to[at] = static_cast<std::uint8_t>(fold_case ? ascii_lower(from[at]) : from[at]);
+    return is_ascii(from);
 }
 
 // How many bytes of ASCII the text starts with, eight at a time.

@@ -1,12 +1,6 @@
 // From UTF-8 to code points, lowercased as Polars does it.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <vector>
-
 #include "blocks.hpp"
 #include "characters.hpp"
 

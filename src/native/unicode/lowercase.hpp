@@ -1,12 +1,6 @@
 // Texts lowercased as Polars does it. Bytes that are not UTF-8 stay as they are.
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-
-#include "../core/portable.hpp"
 #include "decode.hpp"
 #include "padded.hpp"
 

@@ -2,11 +2,6 @@
 // bit for each of its bytes, 64 at a time.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <vector>
-
 #include "../core/portable.hpp"
 #if defined(PE_SSE2)
 #include <emmintrin.h>

@@ -1,12 +1,7 @@
 // UTF-8: whether bytes are valid, and how a code point is written and read.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-
 #include "../core/portable.hpp"
-#include "../core/text.hpp"
 
 namespace pe::unicode {
 
@@ -25,28 +20,6 @@ inline std::size_t encode(std::uint32_t code, char* to) {
     return size;
 }
 
-inline bool is_utf8(Text text) {
-    const auto* at = reinterpret_cast<const unsigned char*>(text.data());
-    const auto* const end = at + text.size();
-    const auto follows = [&](int count) {
-        for (int i = 1; i <= count; ++i)
-            if (end - at <= i || (at[i] & 0xC0) != 0x80) return false;
-        return true;
-    };
-    while (at < end) {
-        std::uint64_t word;
-        if (end - at >= 8 && (std::memcpy(&word, at, 8), (word & 0x8080808080808080u) == 0)) at += 8;
-        else if (*at < 0x80) ++at;
-        else if (*at >= 0xC2 && *at < 0xE0 && follows(1)) at += 2;
-        else if ((*at & 0xF0) == 0xE0 && follows(2) && !(*at == 0xE0 && at[1] < 0xA0) && !(*at == 0xED && at[1] >= 0xA0))
-            at += 3;
-        else if (*at >= 0xF0 && *at < 0xF5 && follows(3) && !(*at == 0xF0 && at[1] < 0x90) && !(*at == 0xF4 && at[1] >= 0x90))
-            at += 4;
-        else return false;
-    }
-    return true;
-}
-
 inline bool is_ascii(Text text) {
     const char* at = text.data();
     std::size_t left = text.size();
@@ -63,33 +36,42 @@ inline bool is_ascii(Text text) {
 
 inline constexpr char ascii_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
 
+// Whether a byte is not the first one of a character.
+inline bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
+
 // The code point at `at`, which it moves behind. Bytes that are not UTF-8 give U+FFFD, one byte each: Polars never
 // holds such text, but foreign Arrow buffers might, and no input may read past its end.
 inline std::uint32_t next(const char*& at, const char* end) {
     const auto lead = static_cast<unsigned char>(*at++);
     if (lead < 0x80) return lead;
-    const auto byte = [&at](int i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(at[i])); };
-    const auto follows = [&byte](int i) { return (byte(i) & 0xC0) == 0x80; };
-    if (lead < 0xE0) {
-        if (lead < 0xC2 || end - at < 1 || !follows(0)) return replacement;
-        const std::uint32_t code = (lead & 0x1Fu) << 6 | (byte(0) & 0x3F);
-        at += 1;
-        return code;
+    const int more = lead < 0xE0 ? 1 : lead < 0xF0 ? 2 : 3;
+    if (lead < 0xC2 || lead > 0xF4 || end - at < more) return replacement;
+    std::uint32_t code = lead & (0x3Fu >> more);
+    for (int i = 0; i < more; ++i) {
+        if (!continues(at[i])) return replacement;
+        code = code << 6 | (static_cast<unsigned char>(at[i]) & 0x3Fu);
     }
-    if (lead < 0xF0) {
-        if (end - at < 2 || !follows(0) || !follows(1)) return replacement;
-        const std::uint32_t code = (lead & 0x0Fu) << 12 | (byte(0) & 0x3F) << 6 | (byte(1) & 0x3F);
-        at += 2;
-        return code;
-    }
-    if (lead > 0xF4 || end - at < 3 || !follows(0) || !follows(1) || !follows(2)) return replacement;
-    const std::uint32_t code = (lead & 0x07u) << 18 | (byte(0) & 0x3F) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F);
-    at += 3;
+    at += more;
     return code;
 }
 
-// Whether a byte is not the first one of a character.
-inline bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
+inline bool is_utf8(Text text) {
+    const char* const end = text.data() + text.size();
+    for (const char* at = text.data(); at < end;) {
+        std::uint64_t eight;
+        if (end - at >= 8 && (std::memcpy(&eight, at, 8), (eight & 0x8080808080808080u) == 0)) {
+            at += 8;
+            continue;
+        }
+        const char* const start = at;
+        const std::uint32_t code = next(at, end);
+        char bytes[4];
+        // No half of a surrogate pair, nothing beyond the last code point, and no more bytes than it takes.
+        if ((code >= 0xD800 && code < 0xE000) || code > 0x10FFFF) return false;
+        if (encode(code, bytes) != static_cast<std::size_t>(at - start)) return false;
+    }
+    return true;
+}
 
 // The same for loops over texts beyond ASCII: characters of two and three bytes are read without a call.
 PE_ALWAYS_INLINE std::uint32_t next_inline(const char*& at, const char* end) {

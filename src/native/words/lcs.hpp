@@ -5,13 +5,7 @@
 // is one carry bit a column.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <vector>
-
 #include "../core/interrupt.hpp"
-#include "../core/portable.hpp"
 #include "vocabulary.hpp"
 
 namespace pe::words {
@@ -30,16 +24,10 @@ public:
         if (size <= strip) {
             if (size == 0) return 0;
             use_strip(*rows_, 0, limit_);
-            switch (blocks_) {
-                case 1: return short_length<1>(columns);
-                case 2: return short_length<2>(columns);
-                case 3: return short_length<3>(columns);
-                case 4: return short_length<4>(columns);
-                case 5: return short_length<5>(columns);
-                case 6: return short_length<6>(columns);
-                case 7: return short_length<7>(columns);
-                case 8: return short_length<8>(columns);
-            }
+            static constexpr std::size_t (Lcs::* lengths[])(const Numbers&) = {
+                &Lcs::short_length<1>, &Lcs::short_length<2>, &Lcs::short_length<3>, &Lcs::short_length<4>,
+                &Lcs::short_length<5>, &Lcs::short_length<6>, &Lcs::short_length<7>, &Lcs::short_length<8>};
+            if (blocks_ <= std::size(lengths)) return (this->*lengths[blocks_ - 1])(columns);
         }
         carries_.assign(columns.size(), 0);
         std::size_t total = 0;
@@ -79,6 +67,17 @@ public:
 private:
     static constexpr std::size_t strip = 1024;
 
+    // Moves blocks to a column with these matches; takes and returns the carry.
+    PE_ALWAYS_INLINE static std::uint64_t advance(std::uint64_t* state, std::size_t blocks, const std::uint64_t* matches,
+                                                  std::uint64_t carry) {
+        for (std::size_t b = 0; b < blocks; ++b) {
+            const std::uint64_t before = state[b], taken = before & matches[b];
+            const std::uint64_t part = before + taken, sum = part + carry;
+            carry = (part < before) | (sum < part);
+            state[b] = sum | (before - taken);
+        }
+        return carry;
+    }
     static std::size_t zeros(const std::uint64_t* state, std::size_t blocks) {
         std::size_t count = 0;
         for (std::size_t b = 0; b < blocks; ++b) count += popcount(~state[b]);
@@ -97,16 +96,7 @@ private:
         }
         std::uint64_t state[blocks];
         std::fill_n(state, blocks, ~std::uint64_t{0});
-        for (std::size_t i = 0; i < found; ++i) {
-            const std::uint64_t* matches = &masks_[masks_of_columns_[i] * blocks];
-            std::uint64_t carry = 0;
-            for (std::size_t b = 0; b < blocks; ++b) {
-                const std::uint64_t before = state[b], taken = before & matches[b];
-                const std::uint64_t part = before + taken, sum = part + carry;
-                carry = (part < before) | (sum < part);
-                state[b] = sum | (before - taken);
-            }
-        }
+        for (std::size_t i = 0; i < found; ++i) advance(state, blocks, &masks_[masks_of_columns_[i] * blocks], 0);
         return zeros(state, blocks);
     }
 
@@ -192,14 +182,7 @@ private:
             }
             return static_cast<std::uint8_t>(carry);
         }
-        const std::uint64_t* matches = &masks_[mask * blocks_];
-        for (std::size_t b = 0; b < blocks_; ++b) {
-            const std::uint64_t before = state[b], taken = before & matches[b];
-            const std::uint64_t part = before + taken, sum = part + carry;
-            carry = (part < before) | (sum < part);
-            state[b] = sum | (before - taken);
-        }
-        return static_cast<std::uint8_t>(carry);
+        return static_cast<std::uint8_t>(advance(state, blocks_, &masks_[mask * blocks_], carry));
     }
 
     std::size_t begin_ = 0, blocks_ = 0, limit_ = 0;

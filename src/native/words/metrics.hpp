@@ -1,11 +1,7 @@
 // The metrics of words in common, each with the numbers of the package that it is known from.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <utility>
-#include <vector>
 
 #include "prepared.hpp"
 
@@ -25,6 +21,13 @@ struct RougeOptions {
 struct RougeResult {
     double precision = 0, recall = 0, f1 = 0;
     std::size_t output_tokens = 0, expected_tokens = 0, overlap = 0;
+
+    // As rouge-score computes it, operation by operation: of so many words or n-grams.
+    void set_measures(std::size_t output, std::size_t expected) {
+        precision = static_cast<double>(overlap) / static_cast<double>(std::max<std::size_t>(output, 1));
+        recall = static_cast<double>(overlap) / static_cast<double>(std::max<std::size_t>(expected, 1));
+        f1 = overlap > 0 ? 2 * precision * recall / (precision + recall) : 0.0;
+    }
 };
 
 class Rouge {
@@ -48,7 +51,7 @@ public:
                 output -= std::min(output, options_.order - 1);
                 expected -= std::min(expected, options_.order - 1);
         }
-        set_measures(result, output, expected);
+        result.set_measures(output, expected);
         // rouge-score gives 0 where there is nothing to compare. The other tokenizers promise 1 for equal texts; where
         // "auto" stands for rouge, that is so for texts without words, not for those with fewer words than an n-gram has.
         const bool is_automatic = options_.tokenizer == Tokenizer::automatic;
@@ -60,15 +63,6 @@ public:
     }
 
 private:
-    // As rouge-score computes it, operation by operation.
-    static void set_measures(RougeResult& result, std::size_t output, std::size_t expected) {
-        const auto overlap = static_cast<double>(result.overlap);
-        result.precision = overlap / static_cast<double>(std::max<std::size_t>(output, 1));
-        result.recall = overlap / static_cast<double>(std::max<std::size_t>(expected, 1));
-        const double sum = result.precision + result.recall;
-        result.f1 = sum > 0 ? 2 * result.precision * result.recall / sum : 0.0;
-    }
-
     RougeOptions options_;
     std::size_t texts_, words_;
 };
@@ -95,27 +89,18 @@ private:
 
 // SQuAD's F1: words without case, punctuation and articles, as multisets.
 
-struct TokenF1Result {
-    double precision = 0, recall = 0, f1 = 0;
-    std::size_t output_tokens = 0, expected_tokens = 0, overlap = 0;
-};
-
 class TokenF1 {
 public:
     TokenF1(Tokenizer tokenizer, Needs& needs) : words_(needs.add_words(needs.add_texts({}), {tokenizer, true, false})) {}
 
-    TokenF1Result score(Prepared& pair) const {
+    RougeResult score(Prepared& pair) const {
         PairedWords& words = pair.words(words_);
-        TokenF1Result result;
+        RougeResult result;
         result.output_tokens = words.output.words.size();
         result.expected_tokens = words.expected.words.size();
         result.overlap = words.shared(1);
+        result.set_measures(result.output_tokens, result.expected_tokens);
         if (result.output_tokens == 0 && result.expected_tokens == 0) result.precision = result.recall = result.f1 = 1.0;
-        if (result.overlap == 0) return result;
-        const auto overlap = static_cast<double>(result.overlap);
-        result.precision = overlap / static_cast<double>(result.output_tokens);
-        result.recall = overlap / static_cast<double>(result.expected_tokens);
-        result.f1 = 2 * result.precision * result.recall / (result.precision + result.recall);
         return result;
     }
 

@@ -1,11 +1,7 @@
 // Cosine between the n-gram counts of two texts, with words or characters as units.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <vector>
 
 #include "../core/hashing.hpp"
 #include "../unicode/decode.hpp"

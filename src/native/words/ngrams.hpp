@@ -4,12 +4,6 @@
 // numbered, once for all outputs that are compared with it; those of an output drop out where expected does not have them.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <vector>
-
-#include "../core/portable.hpp"
 #include "vocabulary.hpp"
 
 namespace pe::words {

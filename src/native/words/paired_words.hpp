@@ -1,10 +1,6 @@
 // The words of both texts of a pair, and what they have in common.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <vector>
-
 #include "lcs.hpp"
 #include "ngrams.hpp"
 #include "vocabulary.hpp"
@@ -151,22 +147,19 @@ public:
 
     // How many n-grams are shared, as multisets; n is at most what was said beforehand.
     std::size_t shared(std::size_t n) {
-        if (!has_shared_) {
+        if (is_first(has_shared_)) {
             if (shared_.size() == 1) shared_[0] = counts().count(output.words, limit_);
             else count_ngrams();
-            has_shared_ = true;
         }
         return shared_[n - 1];
     }
     const SetSizes& sets() {
-        if (!has_sets_) sizes_ = counts().compare(output.words, limit_);
-        has_sets_ = true;
+        if (is_first(has_sets_)) sizes_ = counts().compare(output.words, limit_);
         return sizes_;
     }
     std::size_t common_subsequence() {
         ExpectedWords& words = numbers();
-        if (!has_rows_) lcs_.set_rows(words.expected(), words.distinct());
-        has_rows_ = true;
+        if (is_first(has_rows_)) lcs_.set_rows(words.expected(), words.distinct());
         return lcs_.length(words.output());
     }
     // Line by line of expected: the words in the union of its common subsequences with each line of the output. No word
@@ -197,22 +190,20 @@ public:
     }
 
 private:
+    static bool is_first(bool& has) { return !std::exchange(has, true); }
     SharedWords& counts() {
-        if (!has_counts_) counts_.set_expected(expected.words, limit_);
-        has_counts_ = true;
+        if (is_first(has_counts_)) counts_.set_expected(expected.words, limit_);
         return counts_;
     }
     // Both texts in numbers of their own.
     ExpectedWords& numbers() {
-        if (!has_numbers_) numbers_.set_expected(expected.words, limit_);
-        if (!has_output_numbers_) numbers_.set_output(output.words, limit_);
-        has_numbers_ = has_output_numbers_ = true;
+        if (is_first(has_numbers_)) numbers_.set_expected(expected.words, limit_);
+        if (is_first(has_output_numbers_)) numbers_.set_output(output.words, limit_);
         return numbers_;
     }
     void count_ngrams() {
         ExpectedWords& words = numbers();
-        if (!has_ngrams_) ngrams_.set_expected(words.expected(), words.distinct());
-        has_ngrams_ = true;
+        if (is_first(has_ngrams_)) ngrams_.set_expected(words.expected(), words.distinct());
         ngrams_.count(words.output(), shared_);
     }
     static void cut(const Numbers& words, const std::vector<std::size_t>& ends, std::vector<Numbers>& lines) {

@@ -1,21 +1,16 @@
 // Porter's stemmer with the extensions of NLTK, which is the stemmer of rouge-score.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <initializer_list>
 
 #include "../core/text.hpp"
 
 namespace pe::words {
 
-namespace porter_detail {
-
-struct Rule {
+struct StemRule {
     Text suffix, replacement;
 };
-inline constexpr Rule irregular_forms[] = {
+inline constexpr StemRule irregular_forms[] = {
     {"sky", "sky"},        {"skies", "sky"},       {"dying", "die"},        {"lying", "lie"},
     {"tying", "tie"},      {"news", "news"},       {"innings", "inning"},   {"inning", "inning"},
     {"outings", "outing"}, {"outing", "outing"},   {"cannings", "canning"}, {"canning", "canning"},
@@ -26,11 +21,9 @@ inline constexpr std::size_t longest_irregular = 8;
 // A bit for each letter that an irregular form starts with.
 inline constexpr std::uint32_t irregular_starts = [] {
     std::uint32_t letters = 0;
-    for (const Rule& rule : irregular_forms) letters |= std::uint32_t{1} << (rule.suffix[0] - 'a');
+    for (const StemRule& rule : irregular_forms) letters |= std::uint32_t{1} << (rule.suffix[0] - 'a');
     return letters;
 }();
-
-}  // namespace porter_detail
 
 // Stems the lowercase word in place and returns the new length, which is never larger. Every byte other than a, e, i, o,
 // u and some y counts as a consonant.
@@ -38,8 +31,8 @@ class PorterStemmer {
 public:
     static std::size_t stem(char* word, std::size_t length) {
         if (length <= 2) return length;
-        if (length <= porter_detail::longest_irregular && porter_detail::irregular_starts >> ((word[0] - 'a') & 31) & 1) {
-            for (const auto& [form, base] : porter_detail::irregular_forms) {
+        if (length <= longest_irregular && irregular_starts >> ((word[0] - 'a') & 31) & 1) {
+            for (const auto& [form, base] : irregular_forms) {
                 if (Text(word, length) != form) continue;
                 std::memcpy(word, base.data(), base.size());
                 return base.size();
@@ -58,8 +51,6 @@ public:
     }
 
 private:
-    using Rule = porter_detail::Rule;
-
     PorterStemmer(char* word, std::size_t length) : word_(word), length_(length) {}
 
     static bool is_vowel(char c) { return c == 'a' || c == 'e' || c == 'i' || c == 'o' || c == 'u'; }
@@ -105,8 +96,8 @@ private:
         length_ += replacement.size() - suffix;
     }
     // The first rule whose suffix fits decides, also when the rest of the word is too short for it.
-    void apply(std::initializer_list<Rule> rules, int least_measure) {
-        for (const Rule& rule : rules) {
+    void apply(std::initializer_list<StemRule> rules, int least_measure) {
+        for (const StemRule& rule : rules) {
             if (!ends_with(rule.suffix)) continue;
             if (measure(length_ - rule.suffix.size()) >= least_measure) replace(rule.suffix.size(), rule.replacement);
             return;

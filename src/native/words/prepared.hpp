@@ -1,17 +1,8 @@
 // Pairs of texts, prepared as the metrics of a call need them.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <optional>
-#include <utility>
-#include <vector>
 
-#include "../unicode/characters.hpp"
-#include "../unicode/lowercase.hpp"
-#include "../unicode/padded.hpp"
 #include "paired_words.hpp"
 #include "reading.hpp"
 
@@ -26,8 +17,6 @@ struct Normalization {
         return fold_case == other.fold_case && drops_markers == other.drops_markers;
     }
 };
-
-namespace normalize_detail {
 
 // Copies `text` without the markers that `skip(begin, end)` finds: from the start of a line and its white space on, it
 // returns the end of a marker, or `begin` where there is none.
@@ -79,16 +68,14 @@ inline const char* skip_bullet(const char* begin, const char* end) {
     return behind == at ? begin : behind;
 }
 
-}  // namespace normalize_detail
-
 // White space at the ends is dropped. Elsewhere it is not collapsed: no metric sees how much of it is between two words.
 inline void normalize(Text text, const Normalization& options, unicode::PaddedText& out, unicode::PaddedText& spare) {
     text = unicode::strip(text);
     if (options.fold_case) unicode::lower_into(text, out);
     else out.assign(text);
     if (!options.drops_markers) return;
-    normalize_detail::drop_markers(out.view(), spare, normalize_detail::skip_number);
-    normalize_detail::drop_markers(spare.view(), out, normalize_detail::skip_bullet);
+    drop_markers(out.view(), spare, skip_number);
+    drop_markers(spare.view(), out, skip_bullet);
 }
 
 // The plan: what the metrics of a call need of each pair of texts. What several of them need is there once.

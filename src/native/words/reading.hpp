@@ -1,17 +1,6 @@
 // From texts to numbers of words, by every tokenizer.
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <string>
-#include <vector>
-
-#include "../unicode/characters.hpp"
-#include "../unicode/decode.hpp"
-#include "../unicode/lowercase.hpp"
-#include "../unicode/padded.hpp"
 #include "tokenizers.hpp"
 #include "vocabulary.hpp"
 

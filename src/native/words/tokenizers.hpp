@@ -1,16 +1,7 @@
 // From a text to its words.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <vector>
-
-#include "../unicode/characters.hpp"
-#include "../unicode/decode.hpp"
 #include "../unicode/lowercase.hpp"
-#include "../unicode/padded.hpp"
 #include "vocabulary.hpp"
 
 namespace pe::words {
@@ -100,12 +91,12 @@ enum class Tokenizer {
     automatic_unicode,
     automatic_squad,  // those or any_script
     separated,        // words that were found before and joined with U+001F; a text that starts with U+001F has none
-    squad,            // white space, without case, punctuation and articles: see squad.hpp
+    squad,            // white space, without case, punctuation and articles: see SquadReader
     squad_unicode,
     squad_characters,
     squad_any_script,
     v13a,
-    intl,         // sacrebleu's for BLEU: see bleu_tokenizers.hpp
+    intl,         // sacrebleu's for BLEU: see BleuTokenReader
     chrf,         // white space, one punctuation mark at the end of a word or else at its start apart
     code_points,  // the code points of what is not white space, or of all with `spaced_code_points`: see reading.hpp
     spaced_code_points,
@@ -194,11 +185,6 @@ public:
     void split(Text text, WordList& words) { whitespace(text, false, words); }
 
 private:
-    template <bool fold_case>
-    static char fold(std::uint8_t c) {
-        return static_cast<char>(fold_case && static_cast<std::uint8_t>(c - 'A') < 26 ? c | 0x20 : c);
-    }
-
     // The only code points beyond ASCII whose lowercase has ASCII letters are the dotted capital I (i and a combining
     // dot) and the Kelvin sign (k).
     void rouge(Text text, WordList& words) {
@@ -254,7 +240,7 @@ private:
         const char* const in = wide ? bytes_.data() : text.data();
         if (fold_case && !wide)
             runs_.classify(in, bytes_.size(), bytes_.data(), [=](std::uint8_t c, std::uint8_t& out) {
-                out = static_cast<std::uint8_t>(fold<true>(c));
+                out = static_cast<std::uint8_t>(static_cast<std::uint8_t>(c - 'A') < 26 ? c | 0x20 : c);
                 return flag(c);
             });
         else

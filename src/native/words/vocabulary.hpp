@@ -1,18 +1,9 @@
 // Words in a row, as they stand in a text and as numbers, which are remembered from text to text.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <memory>
 #include <new>
-#include <utility>
-#include <vector>
 
 #include "../core/hashing.hpp"
-#include "../core/portable.hpp"
-#include "../unicode/characters.hpp"
 #include "../unicode/padded.hpp"
 #include "porter.hpp"
 

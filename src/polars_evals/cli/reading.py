@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, get_args
 import polars as pl
 
 from polars_evals._errors import ConfigError, InputError
-from polars_evals.cli.console import stoppable
 from polars_evals.cli.options import AUTO
 from polars_evals.jobs.ingest import read_all, score_files, summary
 from polars_evals.jobs.inputs import Input
@@ -55,13 +54,13 @@ def score_input(source: Input, suite: Suite, output: str | Path, engine: str) ->
             hint = did_you_mean(engine, known)
             raise ConfigError(f'--engine must be one of {", ".join(known)}, got "{engine}"{hint}')
         return _score_on_cluster(source, suite, output, engine)
-    with stoppable(), in_options():
+    with in_options():
         return score_files(source, suite, output)
 
 
 def check_files(source: Input, suite: Suite) -> list[dict[str, Any]]:
     """Check files for problems that make scores misleading: `Suite.check`."""
-    with stoppable(), in_options():
+    with in_options():
         _, frame = read_all(source, {file: file for file in source.files()}, suite)
         return suite.check(frame).to_dicts()
 
@@ -90,7 +89,7 @@ def _score_on_cluster(source: Input, suite: Suite, output: str | Path, engine: s
         for file in files:
             if kind_of(file) != "parquet":
                 raise InputError(f"--engine {engine} reads Parquet files only, got {file!r}")
-        cluster.score_files(files, suite, Path(output), engine=engine)
+        cluster.score_parquet(files, suite, Path(output), engine=engine)
     except ModuleNotFoundError as error:
         raise ConfigError(f"{error}; pip install 'polars-evals[{engine}]'") from None
     except FileExistsError as error:

@@ -62,7 +62,25 @@ def compare(data: Any, *, max_items: int = MAX_ITEMS, **options: Unpack[SpecOpti
     >>> cluster.compare(scored, version="model", baseline="v1", item="item_id").verdict  # doctest: +SKIP
     'no_change'
     """
-    return compare_on(engine_of(data), data, options, max_items)
+    engine, by = engine_of(data), options.get("by")
+    schema = _schema(engine, data)
+    table, names = with_slices(pl.LazyFrame(schema=schema), by)
+    spec = ComparisonSpec(**(options | {"by": names}))
+    spec.require_columns(table.collect_schema())
+    survey = _survey(engine, data, schema, spec.version, spec.metrics)
+    resolved = spec.resolve(table.collect_schema(), survey.versions)
+    survey.check_signatures(resolved.versions)
+    needed = [
+        *(name for name in resolved.needed(schema) if not name.endswith("_signature")),
+        *(root for one in slice_expressions(by) for root in one.meta.root_names()),
+    ]
+    if resolved.automatic:
+        needed += _searched(engine, data, may_be_searched(schema, {*needed}))
+    read = _read_by_aggregates(schema, resolved.aggregates)
+    rows = Rows(schema, spec.version, tuple(resolved.versions), spec.item, texts=OUTPUT in read)
+    scored, note = _collect(engine, data, needed, rows, count=survey.rows(rows.versions), max_items=max_items)
+    found = drift.compare(scored, **options)
+    return replace(found, notes=(*found.notes, *note))
 
 
 def rank(data: Any, *, max_items: int = MAX_ITEMS, **options: Any) -> Ranking:
@@ -83,33 +101,7 @@ def rank(data: Any, *, max_items: int = MAX_ITEMS, **options: Any) -> Ranking:
     >>> from polars_evals import cluster
     >>> cluster.rank(scored, version="model", item="item_id").summary  # doctest: +SKIP
     """
-    return rank_on(engine_of(data), data, options, max_items)
-
-
-def compare_on(engine: Engine[D], data: D, options: SpecOptions, max_items: int = MAX_ITEMS) -> Comparison:
-    """Compare data of an engine."""
-    schema, by = _schema(engine, data), options.get("by")
-    table, names = with_slices(pl.LazyFrame(schema=schema), by)
-    spec = ComparisonSpec(**(options | {"by": names}))
-    spec.require_columns(table.collect_schema())
-    survey = _survey(engine, data, schema, spec.version, spec.metrics)
-    resolved = spec.resolve(table.collect_schema(), survey.versions)
-    survey.check_signatures(resolved.versions)
-    needed = [
-        *(name for name in resolved.needed(schema) if not name.endswith("_signature")),
-        *(root for one in slice_expressions(by) for root in one.meta.root_names()),
-    ]
-    if resolved.automatic:
-        needed += _searched(engine, data, may_be_searched(schema, {*needed}))
-    read = _read_by_aggregates(schema, resolved.aggregates)
-    rows = Rows(schema, spec.version, tuple(resolved.versions), spec.item, texts=OUTPUT in read)
-    scored, note = _collect(engine, data, needed, rows, count=survey.rows(rows.versions), max_items=max_items)
-    found = drift.compare(scored, **options)
-    return replace(found, notes=(*found.notes, *note))
-
-
-def rank_on(engine: Engine[D], data: D, options: Mapping[str, Any], max_items: int = MAX_ITEMS) -> Ranking:
-    """Rank data of an engine."""
+    engine = engine_of(data)
     schema = _schema(engine, data)
     roles = {role: options[role] for role in ("version", "item", "cluster") if options.get(role) is not None}
     for role, name in roles.items():

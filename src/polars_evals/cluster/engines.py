@@ -85,12 +85,8 @@ def score_spark(
     ----------
     dataframe
         The DataFrame. Nothing is read before the result is.
-    suite
-        The suite. The scores are those of `suite.score`, to the last bit.
-    signatures
-        Also add `<name>_signature`, which travels with the scores into any format.
-    max_bytes
-        How many bytes of a partition are scored at once.
+    suite, signatures, max_bytes
+        As in `score_ray`, with a partition in the place of a block.
 
     Returns
     -------
@@ -247,13 +243,13 @@ def _threads(session: SparkSession) -> Iterator[None]:
         del context.environment[THREADS]
 
 
-# By the name that the command and `score_files` take.
+# By the name that the command and `score_parquet` take.
 ENGINES: dict[str, Callable[[], Engine[Any]]] = {"ray": _RayEngine, "spark": _SparkEngine}
 # Whose data it is, by the package that the data's class is from.
 PACKAGES = {"ray": "ray", "pyspark": "spark"}
 
 
-def score_files(
+def score_parquet(
     paths: PathOrAddress | Iterable[PathOrAddress],
     suite: Suite,
     output: PathOrAddress,
@@ -280,9 +276,9 @@ def score_files(
 
     Examples
     --------
-    >>> from polars_evals.cluster import score_files
+    >>> from polars_evals.cluster import score_parquet
     >>> suite = pe.Suite.load("evals.toml")  # doctest: +SKIP
-    >>> score_files("traces/*.parquet", suite, "scored", engine="ray")  # doctest: +SKIP
+    >>> score_parquet("traces/*.parquet", suite, "scored", engine="ray")  # doctest: +SKIP
     """
     if engine not in ENGINES:
         raise ValueError(f"engine must be one of {', '.join(map(repr, ENGINES))}, got {engine!r}")

@@ -76,7 +76,7 @@ class Scorer:
         """Declare what comes out, and raise now for what would fail on a worker."""
         if max_bytes < 1:
             raise ValueError(f"max_bytes must be at least 1, got {max_bytes!r}")
-        existing = _without_views(existing.empty_table()).schema
+        existing = _retyped(existing.empty_table(), _without_views).schema
         # Columns that the suite does not read are here for their names: Polars may not know their types.
         columns = {
             name: polars_type(existing.field(name).type) if name in _columns_of(suite) else pl.Null()
@@ -86,7 +86,7 @@ class Scorer:
         # Run without a row, not only planned: metrics refuse types that they cannot score when they run.
         scored = suite.score(pl.DataFrame(schema=columns), signatures=signatures).schema
         results = {name: _portable(dtype) for name, dtype in scored.items() if name not in columns}
-        added = _with_short_offsets(pl.DataFrame(schema=results).to_arrow()).schema
+        added = _retyped(pl.DataFrame(schema=results).to_arrow(), _short).schema
         return cls(suite, existing, added, signatures, max_bytes)
 
     def score(self, table: pa.Table) -> pa.Table:
@@ -94,9 +94,8 @@ class Scorer:
         read = [name for name in self.existing.names if name in _columns_of(self.suite)]
         frame = pl.DataFrame(pl.from_arrow(table.select(read)))
         scored = self.suite.score(frame, signatures=self.signatures).select(self.added.names)
-        results = _with_short_offsets(
-            scored.cast({name: _portable(dtype) for name, dtype in scored.schema.items()}).to_arrow()
-        ).cast(self.added)
+        portable = scored.cast({name: _portable(dtype) for name, dtype in scored.schema.items()})
+        results = portable.to_arrow().cast(self.added)
         for name in self.added.names:
             table = table.append_column(self.added.field(name), results[name])
         return table
@@ -135,12 +134,13 @@ def _portable(dtype: pl.DataType) -> pl.DataType:
     return PORTABLE.get(type(dtype), dtype)
 
 
-def _with_short_offsets(table: pa.Table) -> pa.Table:
-    """Write texts and lists as Ray and Spark do, with offsets of 32 bits: bounded batches need no more."""
-    return table.cast(pa.schema([field.with_type(_short(field.type)) for field in table.schema]))
+def _retyped(table: pa.Table, type_for: Callable[[pa.DataType], pa.DataType]) -> pa.Table:
+    schema = pa.schema([field.with_type(type_for(field.type)) for field in table.schema])
+    return table if table.schema.equals(schema) else table.cast(schema)
 
 
 def _short(dtype: pa.DataType) -> pa.DataType:
+    """Return texts and lists as Ray and Spark have them, with offsets of 32 bits: batches need no more."""
     if pa.types.is_large_string(dtype) or pa.types.is_string_view(dtype):
         return pa.string()
     if pa.types.is_large_list(dtype):
@@ -155,7 +155,7 @@ def bounded(tables: Iterable[pa.Table], max_bytes: int) -> Iterator[pa.Table]:
     held: list[pa.Table] = []
     size = 0
     for table in tables:
-        for piece in _halves(_without_views(table), max_bytes):
+        for piece in _halves(_retyped(table, _without_views), max_bytes):
             if held and size + piece.nbytes > max_bytes:
                 yield pa.concat_tables(held)
                 held, size = [], 0
@@ -175,16 +175,9 @@ def _halves(table: pa.Table, max_bytes: int) -> Iterator[pa.Table]:
     yield from _halves(table.slice(middle), max_bytes)
 
 
-def _without_views(table: pa.Table) -> pa.Table:
-    """Copy columns of string views: a slice of views does not tell how many bytes it holds."""
-    if not any(pa.types.is_string_view(field.type) for field in table.schema):
-        return table
-    return table.cast(
-        pa.schema(
-            field.with_type(pa.large_string()) if pa.types.is_string_view(field.type) else field
-            for field in table.schema
-        )
-    )
+def _without_views(dtype: pa.DataType) -> pa.DataType:
+    """Return a type for string views: a slice of views does not tell how many bytes it holds."""
+    return pa.large_string() if pa.types.is_string_view(dtype) else dtype
 
 
 def score_on(engine: Engine[D], data: D, suite: Suite, *, signatures: bool, max_bytes: int) -> D:

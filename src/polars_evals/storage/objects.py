@@ -21,9 +21,11 @@ from uuid import uuid4
 
 from polars_evals._errors import ConfigError, InputError, JobError, StoreError
 from polars_evals.storage import atomic
-from polars_evals.storage.secrets import Options, keep_environment_secret, one_line
+from polars_evals.storage.secrets import Options, keep_secrets, one_line
 
 SCHEMES = ("s3", "gs", "az", "abfss")
+# How variables begin that are about them.
+VARIABLES = ("AWS_", "AZURE_", "GOOGLE_", "GCP_")
 # Options of the connection rather than of a kind of store; some tools write a kind before them.
 CLIENT = re.compile(
     r"(?:aws_|azure_|google_)?(allow_http|allow_invalid_certificates|connect_timeout|timeout|proxy_url)"
@@ -215,13 +217,10 @@ class Address:
     def open(self, options: Mapping[str, str] | None, *, prefix: str) -> Any:
         """Connect."""
         stores = obstore().store
-        keep_environment_secret()
+        around = {name: value for name, value in os.environ.items() if name.startswith(VARIABLES)}
+        keep_secrets(around)
         # The library takes from the environment what is about a kind of store, but not about the connection.
-        around = {
-            name: value
-            for name, value in os.environ.items()
-            if name.startswith(("AWS_", "AZURE_", "GOOGLE_")) and CLIENT.fullmatch(name.lower())
-        }
+        around = {name: value for name, value in around.items() if CLIENT.fullmatch(name.lower())}
         config, client = split_options({**around, **(options or {})})
         kind = {"s3": stores.S3Store, "gs": stores.GCSStore}.get(self.scheme, stores.AzureStore)
         container, _, account = self.host.partition("@")
@@ -335,19 +334,17 @@ class _RemoteFolder(Folder):
         self.create(name, b"1")
         try:
             self._ask("put", name, b"2", mode="create")
+            why = "a second object of the same name replaced the first"
         except StoreError as error:
-            if "already" not in str(error).lower() and "precondition" not in str(error).lower():
-                raise self.unsafe(one_line(error)) from None
-        else:
-            raise self.unsafe("a second object of the same name replaced the first")
+            is_refusal = re.search("already|precondition", str(error), re.IGNORECASE)
+            why = "" if is_refusal else one_line(error)
         finally:
             self.remove([name])
-
-    def unsafe(self, why: str) -> StoreError:
-        return StoreError(
-            f"{self.place}: the object store has no conditional put, without which runs could overwrite each "
-            f"other: {why}; name another store"
-        )
+        if why:
+            raise StoreError(
+                f"{self.place}: the object store has no conditional put, without which runs could overwrite "
+                f"each other: {why}; name another store"
+            )
 
     def sync(self, names: Iterable[str]) -> None:
         pass
@@ -371,10 +368,8 @@ def list_objects(address: Address, options: Mapping[str, str] | None, *, is_fold
     library, store = obstore(), address.open(options, prefix="")
     with _explained(address, InputError):
         if address.path and not is_folder:
-            try:
+            with suppress(FileNotFoundError, library.exceptions.NotFoundError):
                 return {address.path: _entry_of(library.head(store, address.path))}
-            except (FileNotFoundError, library.exceptions.NotFoundError):
-                pass
         pages = library.list(store, prefix=address.path or None, chunk_size=1000)
         return {one["path"]: _entry_of(one) for page in pages for one in page}
 

@@ -55,17 +55,6 @@ def from_environment(name: str, given: Mapping[str, object]) -> str:
     return os.environ[variable]
 
 
-def keep_environment_secret() -> None:
-    """Do so with what the environment says about object stores."""
-    keep_secrets(
-        {
-            name: value
-            for name, value in os.environ.items()
-            if name.startswith(("AWS_", "AZURE_", "GOOGLE_", "GCP_"))
-        }
-    )
-
-
 def redacted(text: str) -> str:
     """Return a text without the secrets that are known."""
     for secret in sorted(_known, key=len, reverse=True):

@@ -1,10 +1,3 @@
-// The only file compiled for AVX2, BMI and POPCNT. What it includes keeps its code in anonymous namespaces and uses no
-// templates of the standard library: those could be shared with, and end up in, code for other machines.
+// The only file compiled for AVX2, BMI and POPCNT: see kernels.hpp.
+#define PE_KERNELS avx2_kernels
 #include "kernels.hpp"
-
-namespace pe::edit::vector_kernels {
-
-extern const Kernels avx2_kernels;
-const Kernels avx2_kernels = kernels_of_target();
-
-}  // namespace pe::edit::vector_kernels

@@ -39,16 +39,16 @@ PE_INLINE void count_down(Body&& body) {
     }
 }
 
-// Calls `body` with a count of blocks, at most pass_blocks.
-template <class Body>
+// Calls `body` with a count of blocks, from 1 to at most six of them.
+template <std::size_t most, class Body>
 inline void with_count(std::size_t blocks, Body&& body) {
     switch (blocks) {
         case 1: return body(Count<1>{});
         case 2: return body(Count<2>{});
         case 3: return body(Count<3>{});
         case 4: return body(Count<4>{});
-        case 5: return body(Count<pass_blocks >= 5 ? 5 : 4>{});
-        default: return body(Count<pass_blocks>{});
+        case 5: return body(Count<most >= 5 ? 5 : 4>{});
+        default: return body(Count<most>{});
     }
 }
 
@@ -125,30 +125,16 @@ struct LaneTexts {
     }
 };
 
-// The same where all lanes have one text.
-struct SharedText {
-    const std::uint64_t* table;
-    const std::uint32_t* at;
-
-    PE_INLINE Words matches(int k) const { return load<Words>(table + *(at - k) + static_cast<std::size_t>(k) * lanes); }
-    PE_INLINE void next() { ++at; }
-};
-
-// Sets the match bits of one lane's rows; the table is [symbol][block][lane].
-template <std::size_t blocks, typename Symbol>
-inline void set_matches(std::uint64_t* table, std::size_t lane, const Symbol* pattern, std::size_t size) {
+// Sets the match bits of one lane's rows, or clears them; the table is [symbol][block][lane].
+template <std::size_t blocks, bool sets, typename Symbol>
+inline void write_matches(std::uint64_t* table, std::size_t lane, const Symbol* pattern, std::size_t size) {
     for (std::size_t first = 0; first < size; first += block_rows, table += lanes) {
         const std::size_t end = size - first < block_rows ? size : first + block_rows;
         std::uint64_t bit = 1;
-        for (std::size_t i = first; i < end; ++i, bit <<= 1) table[pattern[i] * (lanes * blocks) + lane] |= bit;
-    }
-}
-
-template <std::size_t blocks, typename Symbol>
-inline void clear_matches(std::uint64_t* table, std::size_t lane, const Symbol* pattern, std::size_t size) {
-    for (std::size_t first = 0; first < size; first += block_rows, table += lanes) {
-        const std::size_t end = size - first < block_rows ? size : first + block_rows;
-        for (std::size_t i = first; i < end; ++i) table[pattern[i] * (lanes * blocks) + lane] = 0;
+        for (std::size_t i = first; i < end; ++i, bit <<= 1) {
+            std::uint64_t& word = table[pattern[i] * (lanes * blocks) + lane];
+            word = sets ? word | bit : 0;
+        }
     }
 }
 
@@ -172,7 +158,7 @@ void run_pairs(const BytePair* pairs, std::uint8_t unused, const BlockScratch& s
     std::uint32_t* offsets = scratch.offsets;
     for (std::size_t lane = 0; lane < lanes; ++lane) {
         const BytePair& pair = pairs[lane];
-        set_matches<blocks>(scratch.table, lane, pair.pattern, pair.pattern_size);
+        write_matches<blocks, true>(scratch.table, lane, pair.pattern, pair.pattern_size);
         texts.at[lane] = offsets + blocks;
         offsets = set_offsets<blocks>(offsets, pair.text, pair.text_size, blocks + columns - pair.text_size, blocks, unused);
     }
@@ -200,102 +186,7 @@ void run_pairs(const BytePair* pairs, std::uint8_t unused, const BlockScratch& s
         const std::size_t row_zero = Recurrence::counts_columns ? pairs[lane].text_size : 0;
         const std::int64_t value = static_cast<std::int64_t>(row_zero) + rest.value(lane, pairs[lane].pattern_size);
         values[lane] = static_cast<std::uint32_t>(value);
-        clear_matches<blocks>(scratch.table, lane, pairs[lane].pattern, pairs[lane].pattern_size);
-    }
-}
-
-// The pair that a lane works on: its rows from `row` on are still to come.
-struct Lane {
-    const BytePair* pair = nullptr;
-    std::size_t row = 0;
-
-    std::size_t rows(std::size_t most) const {
-        const std::size_t left = pair == nullptr ? 0 : pair->pattern_size - row;
-        return left < most ? left : most;
-    }
-};
-
-// The next rows of several pairs with one text, a pair a lane. scratch.carries holds what the first block takes at every column
-// of every lane, and afterwards what the last one hands down; both begin behind room for the largest lag.
-template <class Recurrence, int blocks>
-PE_APART void run_lanes(const Lane (&work)[lanes], SharedText text, std::size_t columns, std::uint64_t* above,
-                        std::int64_t (&values)[lanes]) {
-    constexpr int carries = Recurrence::carries;
-    constexpr std::size_t column_words = carries * lanes;
-    std::uint64_t* below = above - (blocks - 1) * column_words;
-    Wavefront<Recurrence, blocks> state;
-    state.start();
-    Words goes_on;
-    for (std::size_t lane = 0; lane < lanes; ++lane) goes_on[lane] = work[lane].row > 0 ? ~std::uint64_t{0} : 0;
-    const auto give = [&](const Wavefront<Recurrence, blocks>& wave) PE_ALWAYS {
-        count_down<carries>([&](auto i) PE_ALWAYS { store(below + i.value * lanes, wave.carry[blocks][i.value]); });
-        below += column_words;
-        text.next();
-    };
-    for (std::size_t j = 0; j < columns; ++j, above += column_words) {
-        count_down<carries>([&](auto i) PE_ALWAYS {
-            const auto from_above = load<Words>(above + i.value * lanes);
-            state.carry[0][i.value] = from_above & goes_on;
-        });
-        state.step(text);
-        give(state);
-    }
-    Wavefront<Recurrence, blocks> rest = state;
-    for (std::uint64_t late = 1; late < blocks; ++late) {
-        rest.late_step(SharedText(text), late, Words{});
-        give(rest);
-    }
-    for (std::size_t lane = 0; lane < lanes; ++lane) values[lane] = rest.value(lane, work[lane].rows(blocks * block_rows));
-}
-
-// How many blocks suit the lanes: those that waste little on lanes with fewer rows, and on what each pass costs by itself.
-inline std::size_t choose_blocks(const Lane (&work)[lanes]) {
-    std::size_t best = 1, best_done = 0;
-    for (std::size_t blocks = 1; blocks <= pass_blocks; ++blocks) {
-        std::size_t done = 0;
-        for (const Lane& lane : work) done += lane.rows(blocks * block_rows);
-        if (done * (2 * best + 3) >= best_done * (2 * blocks + 3)) best = blocks, best_done = done;
-    }
-    return best;
-}
-
-template <class Recurrence>
-void run_shared(const BytePair* pairs, std::size_t count, std::uint8_t unused, const BlockScratch& scratch,
-                std::uint32_t* values) {
-    constexpr std::size_t column_words = Recurrence::carries * lanes;
-    const std::size_t columns = pairs[0].text_size;
-    set_offsets<pass_blocks>(scratch.offsets, pairs[0].text, columns, pass_blocks, pass_blocks, unused);
-    const SharedText text{scratch.table, scratch.offsets + pass_blocks};
-    Lane work[lanes];
-    for (std::size_t next = 0; !scratch.is_stopped();) {
-        bool is_done = true;
-        for (Lane& lane : work) {
-            if (lane.pair == nullptr && next < count) {
-                lane = {pairs + next, 0};
-                values[next++] = Recurrence::counts_columns ? static_cast<std::uint32_t>(columns) : 0;
-            }
-            is_done = is_done && lane.pair == nullptr;
-        }
-        if (is_done) return;
-        const std::size_t blocks = choose_blocks(work);
-        for (std::size_t l = 0; l < lanes; ++l)
-            if (work[l].pair != nullptr)
-                set_matches<pass_blocks>(scratch.table, l, work[l].pair->pattern + work[l].row,
-                                         work[l].rows(blocks * block_rows));
-        std::int64_t more[lanes];
-        with_count(blocks, [&](auto count) {
-            run_lanes<Recurrence, decltype(count)::value>(work, text, columns, scratch.carries + pass_blocks * column_words,
-                                                          more);
-        });
-        for (std::size_t l = 0; l < lanes; ++l) {
-            Lane& lane = work[l];
-            if (lane.pair == nullptr) continue;
-            const std::size_t rows = lane.rows(blocks * block_rows);
-            clear_matches<pass_blocks>(scratch.table, l, lane.pair->pattern + lane.row, rows);
-            values[lane.pair - pairs] += static_cast<std::uint32_t>(more[l]);
-            lane.row += rows;
-            if (lane.row == lane.pair->pattern_size) lane.pair = nullptr;
-        }
+        write_matches<blocks, false>(scratch.table, lane, pairs[lane].pattern, pairs[lane].pattern_size);
     }
 }
 
@@ -313,7 +204,7 @@ std::int64_t run_rows(const Symbol* pattern, std::size_t rows, const Symbol* tex
         return rows <= first ? 0 : rows - first < lane_rows ? rows - first : lane_rows;
     };
     for (std::size_t lane = 0; lane * lane_rows < rows; ++lane)
-        set_matches<blocks>(scratch.table, lane, pattern + lane * lane_rows, rows_of(lane));
+        write_matches<blocks, true>(scratch.table, lane, pattern + lane * lane_rows, rows_of(lane));
     set_offsets<blocks>(scratch.offsets, text, columns, last_lag, last_lag, unused);
 
     Wavefront<Recurrence, blocks> state;
@@ -361,7 +252,7 @@ std::int64_t run_rows(const Symbol* pattern, std::size_t rows, const Symbol* tex
     std::int64_t value = 0;
     for (std::size_t lane = 0; lane * lane_rows < rows; ++lane) {
         value += rest.value(lane, rows_of(lane));
-        clear_matches<blocks>(scratch.table, lane, pattern + lane * lane_rows, rows_of(lane));
+        write_matches<blocks, false>(scratch.table, lane, pattern + lane * lane_rows, rows_of(lane));
     }
     return value;
 }
@@ -379,7 +270,7 @@ std::uint32_t run_long(Sequence<Symbol> pattern, Sequence<Symbol> text, Symbol u
         const auto run = [&](auto blocks) {
             return run_rows<Recurrence, decltype(blocks)::value>(pattern.data, rows, text.data, text.size, unused, scratch);
         };
-        with_count(blocks, [&](auto count) { value += run(count); });
+        with_count<pass_blocks>(blocks, [&](auto count) { value += run(count); });
         pattern = {pattern.data + rows, pattern.size - rows};
     }
     return static_cast<std::uint32_t>(value);
@@ -392,15 +283,9 @@ void run_all_pairs(const BytePair* pairs, std::uint8_t unused, const BlockScratc
         std::size_t rows = 0;
         for (std::size_t lane = 0; lane < lanes; ++lane)
             rows = pairs[lane].pattern_size > rows ? pairs[lane].pattern_size : rows;
-        switch ((rows + block_rows - 1) / block_rows) {
-            case 0:
-            case 1: run_pairs<Recurrence, 1>(pairs, unused, scratch, values); break;
-            case 2: run_pairs<Recurrence, 2>(pairs, unused, scratch, values); break;
-            case 3: run_pairs<Recurrence, 3>(pairs, unused, scratch, values); break;
-            case 4: run_pairs<Recurrence, 4>(pairs, unused, scratch, values); break;
-            case 5: run_pairs<Recurrence, 5>(pairs, unused, scratch, values); break;
-            default: run_pairs<Recurrence, 6>(pairs, unused, scratch, values); break;
-        }
+        const std::size_t blocks = rows > block_rows ? (rows + block_rows - 1) / block_rows : 1;
+        with_count<most_lane_blocks>(
+            blocks, [&](auto count) { run_pairs<Recurrence, decltype(count)::value>(pairs, unused, scratch, values); });
     }
 }
 

@@ -1,9 +1,12 @@
-// The kernels of one target, compiled for it. Included by the source file of a target alone.
+// The kernels of one target, compiled for it under the name that its source file gives. What that file includes keeps its code
+// in anonymous namespaces and uses no templates of the standard library: those could be shared with, and end up in, code for
+// other machines.
 #pragma once
 
 #include "band.hpp"
 #include "blocks.hpp"
 #include "short.hpp"
+#include "superblocks.hpp"
 #include "utf8.hpp"
 #include "vector_kernels.hpp"
 
@@ -15,12 +18,12 @@ template <class Recurrence>
 constexpr auto double_kernel = run_short<Recurrence, WideWords, std::uint64_t, 2>;
 // And only with it do operations take less time than what merges the loads of several texts.
 template <class Recurrence>
-constexpr auto shared_kernel = run_shared<Recurrence>;
+constexpr auto superblock_kernel = run_superblocks<Recurrence>;
 #else
 template <class Recurrence>
 constexpr pe::edit::vector_kernels::BlockKernels::Short* double_kernel = nullptr;
 template <class Recurrence>
-constexpr pe::edit::vector_kernels::BlockKernels::Shared* shared_kernel = nullptr;
+constexpr pe::edit::vector_kernels::BlockKernels::Superblocks* superblock_kernel = nullptr;
 #endif
 
 template <class Recurrence>
@@ -29,7 +32,7 @@ constexpr pe::edit::vector_kernels::BlockKernels block_kernels() {
             run_short<Recurrence, WideWords, std::uint64_t>,
             double_kernel<Recurrence>,
             run_all_pairs<Recurrence>,
-            shared_kernel<Recurrence>,
+            superblock_kernel<Recurrence>,
             run_long<Recurrence, std::uint8_t>,
             run_long<Recurrence, std::uint32_t>};
 }
@@ -40,3 +43,10 @@ constexpr pe::edit::vector_kernels::Kernels kernels_of_target() {
 }
 
 }  // namespace
+
+namespace pe::edit::vector_kernels {
+
+extern const Kernels PE_KERNELS;
+const Kernels PE_KERNELS = kernels_of_target();
+
+}  // namespace pe::edit::vector_kernels

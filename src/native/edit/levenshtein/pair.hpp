@@ -1,17 +1,54 @@
 // The distance of one pair of sequences of small numbers, by the kernel that suits it.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <utility>
-
-#include "affix.hpp"
-#include "measures.hpp"
+#include "../../core/interrupt.hpp"
+#include "scalar.hpp"
 #include "vector_kernels.hpp"
 #include "workspace.hpp"
 
 namespace pe::edit {
+
+template <typename Symbol>
+std::size_t common_prefix(const Symbol* left, const Symbol* right, std::size_t size) {
+    constexpr std::size_t step = 32 / sizeof(Symbol);
+    std::size_t i = 0;
+    while (size - i >= step && std::memcmp(left + i, right + i, 32) == 0) i += step;
+    while (i < size && left[i] == right[i]) ++i;
+    return i;
+}
+
+template <typename Symbol>
+std::size_t common_suffix(const Symbol* left_end, const Symbol* right_end, std::size_t size) {
+    constexpr std::size_t step = 32 / sizeof(Symbol);
+    std::size_t i = 0;
+    while (size - i >= step && std::memcmp(left_end - i - step, right_end - i - step, 32) == 0) i += step;
+    while (i < size && *(left_end - i - 1) == *(right_end - i - 1)) ++i;
+    return i;
+}
+
+// Levenshtein's has insertions, deletions and substitutions; osa also swaps of neighbours, with no character edited twice;
+// indel insertions and deletions only: what is not in the longest common subsequence.
+enum class Edits { levenshtein, osa, indel };
+
+template <Edits edits>
+struct Measure {
+    static constexpr bool has_band = edits == Edits::levenshtein;
+    static const vector_kernels::BlockKernels& kernels(const vector_kernels::Kernels& target) {
+        return edits == Edits::levenshtein ? target.levenshtein : edits == Edits::osa ? target.osa : target.lcs;
+    }
+    static std::uint32_t distance(std::uint32_t value, std::size_t left_size, std::size_t right_size) {
+        if (edits != Edits::indel) return value;
+        return static_cast<std::uint32_t>(left_size + right_size - 2 * std::size_t{value});
+    }
+    template <typename... Arguments>
+    static std::uint32_t scalar(Arguments&&... arguments) {
+        if constexpr (edits == Edits::indel) return static_cast<std::uint32_t>(scalar_lcs(arguments...));
+        else return scalar_distance<edits == Edits::osa>(arguments...);
+    }
+};
+using LevenshteinMeasure = Measure<Edits::levenshtein>;
+using OsaMeasure = Measure<Edits::osa>;
+using IndelMeasure = Measure<Edits::indel>;
 
 using vector_kernels::Sequence;
 
@@ -96,13 +133,65 @@ struct NumberedPair {
 inline NumberedPair number_pair(const std::uint32_t* left, std::size_t left_size, const std::uint32_t* right,
                                 std::size_t right_size, LevenshteinWorkspace& workspace) {
     using vector_kernels::margin;
-    workspace.left_numbers.resize(std::max(workspace.left_numbers.size(), left_size + 2 * margin));
-    workspace.right_numbers.resize(std::max(workspace.right_numbers.size(), right_size + 2 * margin));
+    grow(workspace.left_numbers, left_size + 2 * margin);
+    grow(workspace.right_numbers, right_size + 2 * margin);
     std::uint32_t* left_numbers = workspace.left_numbers.data() + margin;
     std::uint32_t* right_numbers = workspace.right_numbers.data() + margin;
     // Equal right sides get equal numbers.
     const std::size_t largest = workspace.numbering.number(right, right_size, left, left_size, right_numbers, left_numbers);
     return {{left_numbers, left_size}, {right_numbers, right_size}, largest + 2};
+}
+
+struct EditWeights {
+    std::int64_t insert, remove, substitute;
+};
+
+// The textbook recurrence, a row at a time. Costs saturate at the largest 64-bit integer.
+inline std::int64_t weighted_table_distance(const std::uint32_t* left, std::size_t left_size, const std::uint32_t* right,
+                                            std::size_t right_size, const EditWeights& weights) {
+    const auto add = [](std::int64_t cost, std::int64_t weight) {
+        constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+        return cost > most - weight ? most : cost + weight;
+    };
+    std::vector<std::int64_t> row(right_size + 1);
+    for (std::size_t j = 1; j <= right_size; ++j) row[j] = add(row[j - 1], weights.insert);
+    for (std::size_t i = 0; i < left_size; ++i) {
+        if (i % 16 == 0) throw_if_stopped();
+        std::int64_t diagonal = row[0];
+        row[0] = add(row[0], weights.remove);
+        for (std::size_t j = 0; j < right_size; ++j) {
+            const std::int64_t changed = left[i] == right[j] ? diagonal : add(diagonal, weights.substitute);
+            diagonal = row[j + 1];
+            row[j + 1] = std::min({changed, add(row[j], weights.insert), add(diagonal, weights.remove)});
+        }
+    }
+    return row[right_size];
+}
+
+// The least cost to turn left into right, for weights that are not negative. A cost beyond 64 bits is the largest 64-bit
+// integer.
+inline std::int64_t levenshtein_weighted(const std::uint32_t* left, std::size_t left_size, const std::uint32_t* right,
+                                         std::size_t right_size, const EditWeights& weights, LevenshteinWorkspace& workspace) {
+    const auto [insert, remove, substitute] = weights;
+    const auto lefts = static_cast<std::int64_t>(left_size), rights = static_cast<std::int64_t>(right_size);
+    const std::int64_t safe = std::numeric_limits<std::int64_t>::max() / 4 / (lefts + rights + 1);
+    if (std::max({insert, remove, substitute}) <= safe) {
+        // There are always right_size - left_size more insertions than removals. So only insert + remove matters to which
+        // edits are best, and the rest is a constant.
+        const NumberedPair pair = number_pair(left, left_size, right, right_size, workspace);
+        if (insert + remove == 2 * substitute) {
+            const std::int64_t edits = pair_distance(pair.left, pair.right, pair.symbols, workspace);
+            return edits * substitute + (rights - lefts) * (insert - substitute);
+        }
+        // A substitution that costs no less than a removal and an insertion is never needed: what stays is the longest
+        // common subsequence.
+        if (insert + remove <= substitute) {
+            const auto kept = static_cast<std::int64_t>(
+                scalar_lcs(pair.left.data, left_size, pair.right.data, right_size, pair.symbols, workspace.scalar));
+            return (lefts - kept) * remove + (rights - kept) * insert;
+        }
+    }
+    return weighted_table_distance(left, left_size, right, right_size, weights);
 }
 
 }  // namespace pe::edit

@@ -10,12 +10,23 @@ namespace {
 // no match and takes `waiting` stays as it is: that is how blocks wait for their turn. The first block takes zeros. `value`
 // gives the bits whose number, less those of the second word, the rows add to what is measured.
 
+// Those whose state begins with the vertical differences.
+struct Differences {
+    static constexpr bool counts_columns = true, has_bound = false;
+
+    template <typename Vector, std::size_t states>
+    static inline void value(const Vector (&state)[states], Vector& more, Vector& less) {
+        more = state[0];
+        less = state[1];
+    }
+};
+
 // Myers' recurrence in Hyyrö's form. Holding the complement of the positive horizontal differences saves an operation; taking
 // both differences right from the sum, without the detour over d0, shortens the way from vp to the next vp.
-struct Levenshtein {
+struct Levenshtein : Differences {
     static constexpr int states = 2, carries = 2;
     static constexpr std::uint64_t start[states] = {~std::uint64_t{0}, 0}, waiting[carries] = {carried_one, 0};
-    static constexpr bool counts_columns = true;
+    static constexpr bool has_bound = true;  // where all paths come through every row: swaps step over one
 
     template <typename Vector, typename NoHp, typename Hn>
     static inline void column(Vector (&state)[states], Vector equal, NoHp no_hp_in, Hn hn_in, Vector (&out)[carries]) {
@@ -43,19 +54,13 @@ struct Levenshtein {
         Vector out[carries];
         column(state, equal, carry_of(is_waiting), NoCarry{}, out);
     }
-    template <typename Vector>
-    static inline void value(const Vector (&state)[states], Vector& more, Vector& less) {
-        more = state[0];
-        less = state[1];
-    }
 };
 
 // Levenshtein with swaps of neighbours that are edited no further (Hyyrö 2003): a swap is possible where this row matched
 // the column before and the row above matches this column, and did not gain by the diagonal before.
-struct Osa {
+struct Osa : Differences {
     static constexpr int states = 4, carries = 3;
     static constexpr std::uint64_t start[states] = {~std::uint64_t{0}, 0, 0, 0}, waiting[carries] = {carried_one, 0, 0};
-    static constexpr bool counts_columns = true;
 
     template <typename Vector, typename NoHp, typename Carry>
     static inline void column(Vector (&state)[states], Vector equal, NoHp no_hp_in, Carry hn_in, Carry swap_in,
@@ -85,18 +90,13 @@ struct Osa {
         Vector out[carries];
         column(state, equal, carry_of(is_waiting), NoCarry{}, NoCarry{}, out);
     }
-    template <typename Vector>
-    static inline void value(const Vector (&state)[states], Vector& more, Vector& less) {
-        more = state[0];
-        less = state[1];
-    }
 };
 
 // Length of the longest common subsequence (Hyyrö 2004).
 struct Lcs {
     static constexpr int states = 1, carries = 1;
     static constexpr std::uint64_t start[states] = {~std::uint64_t{0}}, waiting[carries] = {0};
-    static constexpr bool counts_columns = false;
+    static constexpr bool counts_columns = false, has_bound = false;
 
     template <typename Vector, typename Carry>
     static inline void column(Vector (&state)[states], Vector equal, Carry in, Vector (&out)[carries]) {

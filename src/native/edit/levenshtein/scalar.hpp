@@ -1,10 +1,6 @@
 // Bit-parallel kernels for any machine: 64 rows of the dynamic programme a step, memory linear in the texts.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <vector>
-
 #include "../../core/interrupt.hpp"
 #include "../../core/portable.hpp"
 
@@ -12,7 +8,7 @@ namespace pe::edit {
 
 struct ScalarScratch {
     std::vector<std::uint64_t> matches;  // by symbol; all zero between uses
-    std::vector<std::int8_t> horizontal;
+    std::vector<std::uint8_t> horizontal;
 };
 
 inline std::uint64_t low_bits(std::size_t count) { return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1; }
@@ -30,51 +26,25 @@ void for_each_block(const Symbol* pattern, std::size_t size, std::size_t symbols
     }
 }
 
-// Levenshtein distance by Myers' recurrence in Hyyrö's form, a block of rows over all columns before the next block.
-template <typename Symbol>
+// Levenshtein distance by Myers' recurrence in Hyyrö's form, a block of rows over all columns before the next block; with
+// `swaps` of neighbours that are edited no further.
+template <bool swaps, typename Symbol>
 std::uint32_t scalar_distance(const Symbol* pattern, std::size_t pattern_size, const Symbol* text, std::size_t text_size,
                               std::size_t symbols, ScalarScratch& scratch) {
-    scratch.horizontal.assign(text_size, 1);
-    auto distance = static_cast<std::int64_t>(text_size);
-    for_each_block(pattern, pattern_size, symbols, scratch, [&](std::size_t rows) {
-        std::uint64_t vp = ~std::uint64_t{0}, vn = 0;
-        for (std::size_t j = 0; j < text_size; ++j) {
-            const int above = scratch.horizontal[j];
-            const std::uint64_t hn_in = above < 0, hp_in = above > 0;
-            const std::uint64_t x = scratch.matches[text[j]] | hn_in;
-            const std::uint64_t d0 = (((x & vp) + vp) ^ vp) | x | vn;
-            const std::uint64_t hp = vn | ~(d0 | vp), hn = d0 & vp;
-            scratch.horizontal[j] = static_cast<std::int8_t>(static_cast<int>(hp >> 63) - static_cast<int>(hn >> 63));
-            const std::uint64_t hp_above = hp << 1 | hp_in;
-            vp = (hn << 1 | hn_in) | ~(d0 | hp_above);
-            vn = hp_above & d0;
-        }
-        distance += popcount(vp & low_bits(rows));
-        distance -= popcount(vn & low_bits(rows));
-    });
-    return static_cast<std::uint32_t>(distance);
-}
-
-// The same with swaps of neighbours that are edited no further.
-template <typename Symbol>
-std::uint32_t scalar_osa(const Symbol* pattern, std::size_t pattern_size, const Symbol* text, std::size_t text_size,
-                         std::size_t symbols, ScalarScratch& scratch) {
-    // What the last row of a block hands down: the horizontal difference (0, 1, or 3 for -1), and whether it may begin a swap.
-    constexpr int swaps = 4;
+    // What the last row of a block hands down, a bit each: that the distance rises, that it falls, and that a swap may begin.
     scratch.horizontal.assign(text_size, 1);
     auto distance = static_cast<std::int64_t>(text_size);
     for_each_block(pattern, pattern_size, symbols, scratch, [&](std::size_t rows) {
         std::uint64_t vp = ~std::uint64_t{0}, vn = 0, d0 = 0, equal_before = 0;
         for (std::size_t j = 0; j < text_size; ++j) {
-            const int above = scratch.horizontal[j];
-            const std::uint64_t swap_in = above >= swaps, hn_in = (above & 3) == 3, hp_in = (above & 3) == 1;
-            const std::uint64_t equal = scratch.matches[text[j]];
-            const std::uint64_t swap = ~d0 & equal;
+            const unsigned above = scratch.horizontal[j];
+            const std::uint64_t hp_in = above & 1, hn_in = above >> 1 & 1;
+            const std::uint64_t equal = scratch.matches[text[j]], swap = swaps ? ~d0 & equal : 0;
             const std::uint64_t x = equal | hn_in;
-            d0 = (((x & vp) + vp) ^ vp) | x | vn | ((swap << 1 | swap_in) & equal_before);
+            d0 = (((x & vp) + vp) ^ vp) | x | vn;
+            if (swaps) d0 |= (swap << 1 | above >> 2) & equal_before;
             const std::uint64_t hp = vn | ~(d0 | vp), hn = d0 & vp;
-            const int difference = hp >> 63 ? 1 : hn >> 63 ? 3 : 0;
-            scratch.horizontal[j] = static_cast<std::int8_t>(difference + (swap >> 63 ? swaps : 0));
+            scratch.horizontal[j] = static_cast<std::uint8_t>(hp >> 63 | hn >> 63 << 1 | swap >> 63 << 2);
             const std::uint64_t hp_above = hp << 1 | hp_in;
             vp = (hn << 1 | hn_in) | ~(d0 | hp_above);
             vn = hp_above & d0;
@@ -97,8 +67,8 @@ std::size_t scalar_lcs(const Symbol* pattern, std::size_t pattern_size, const Sy
         for (std::size_t j = 0; j < text_size; ++j) {
             const std::uint64_t matched = state & scratch.matches[text[j]];
             const std::uint64_t sum = state + matched;
-            const std::uint64_t with_carry = sum + static_cast<std::uint64_t>(scratch.horizontal[j]);
-            scratch.horizontal[j] = static_cast<std::int8_t>(sum < state || with_carry < sum);
+            const std::uint64_t with_carry = sum + scratch.horizontal[j];
+            scratch.horizontal[j] = static_cast<std::uint8_t>(sum < state || with_carry < sum);
             state = with_carry | (state - matched);
         }
         length += popcount(~state & low_bits(rows));

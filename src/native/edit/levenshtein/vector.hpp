@@ -181,30 +181,18 @@ inline __m512i everywhere(int number) {
 }
 
 template <std::size_t size>
-class ByteRow;
-
-template <>
-class ByteRow<64> {
+class ByteRow {
 public:
-    explicit ByteRow(const std::uint8_t* from) : row_(_mm512_loadu_si512(from)) {}
+    explicit ByteRow(const std::uint8_t* from) { std::memcpy(&row_, from, size); }
     inline std::uint64_t equal_to(std::uint8_t symbol) const {
-        return bits_of(_mm512_cmpeq_epi8_mask(row_, _mm512_set1_epi8(static_cast<char>(symbol))));
+        const auto wanted = static_cast<char>(symbol);
+        if constexpr (size == 64)
+            return bits_of(_mm512_cmpeq_epi8_mask(reinterpret_cast<__m512i>(row_), _mm512_set1_epi8(wanted)));
+        else return bits_of(_mm256_cmpeq_epi8_mask(reinterpret_cast<__m256i>(row_), _mm256_set1_epi8(wanted)));
     }
 
 private:
-    __m512i row_;
-};
-
-template <>
-class ByteRow<32> {
-public:
-    explicit ByteRow(const std::uint8_t* from) : row_(load<__m256i>(from)) {}
-    inline std::uint64_t equal_to(std::uint8_t symbol) const {
-        return bits_of(_mm256_cmpeq_epi8_mask(row_, _mm256_set1_epi8(static_cast<char>(symbol))));
-    }
-
-private:
-    __m256i row_;
+    std::int8_t row_ __attribute__((vector_size(size)));
 };
 #else
 template <std::size_t size>

@@ -40,6 +40,21 @@ struct BlockScratch {
     std::uint64_t* carries;  // (columns + column_slack) * most_carries, pairs_at_once times for several pairs
     bool (*is_stopped)();    // whether the value is wanted no more
 };
+// Mean and mean deviation of distances as shares of the longer text; nothing yet where `spread` is 0.
+struct DistanceGuess {
+    double mean, spread;
+};
+constexpr std::size_t distance_guesses = 17;
+
+// Memory for several long pairs in turn.
+struct SuperblockScratch {
+    std::uint64_t* tables;   // superblock_words
+    std::uint64_t* carries;  // pairs_at_once times (columns + column_slack) * most_carries
+    std::size_t turn_carries;
+    DistanceGuess* guesses;  // distance_guesses, by the ratio of the sizes
+    bool (*is_stopped)();
+};
+constexpr std::size_t superblock_words = pairs_at_once * 256 * 8;
 constexpr std::size_t symbol_words = pairs_at_once * most_lane_blocks;
 constexpr std::size_t column_slack = 64;
 constexpr std::size_t most_carries = 3;
@@ -66,10 +81,9 @@ struct BlockKernels {
     // pairs_at_once pairs, ordered by ascending text_size, with patterns of at most block_rows * most_lane_blocks.
     void (*pairs)(const BytePair* pairs, std::uint8_t unused, const BlockScratch& scratch, std::uint32_t* values);
 
-    // Any number of pairs with the same text.
-    using Shared = void(const BytePair* pairs, std::size_t count, std::uint8_t unused, const BlockScratch& scratch,
-                        std::uint32_t* values);
-    Shared* shared;  // none where it would be slower than one pair after another
+    // Any number of pairs of more columns than a chunk has.
+    using Superblocks = void(const BytePair* pairs, std::size_t count, const SuperblockScratch& scratch, std::uint32_t* values);
+    Superblocks* superblocks;  // none where it would be slower than one pair after another
 
     // One pair of any length.
     template <typename Symbol>
