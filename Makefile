@@ -77,7 +77,7 @@ test-cluster: setup java
 # npm) as Azure.
 test-stores: setup
 	test -x build/azurite/node_modules/.bin/azurite-blob || npm install --silent --prefix build/azurite azurite
-	AZURITE=build/azurite/node_modules/.bin/azurite-blob $(BIN)/python -m pytest tests/jobs/test_stores.py -m stores --durations=5
+	AZURITE=build/azurite/node_modules/.bin/azurite-blob $(BIN)/python -m pytest tests/jobs/test_object_stores.py -m stores --durations=5
 
 # Spark needs Java 17 or newer.
 java:

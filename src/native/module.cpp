@@ -1,4 +1,5 @@
-// The extension `polars_evals._native`: kernels over Arrow columns. Each family of metrics binds its own functions.
+// The extension `polars_evals._native`: what Python calls by itself. Metrics are functions of the
+// plugin, which Polars calls (see plugin/exports.cpp).
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
@@ -18,7 +19,7 @@ namespace pe {
 namespace {
 
 // When the main thread was told that Ctrl-C came, in milliseconds of a clock of its own; 0: it was not.
-std::atomic<std::int64_t> told_at{0};
+std::atomic<std::int64_t> notified_at{0};
 
 struct Interrupted : std::runtime_error {
     using std::runtime_error::runtime_error;
@@ -75,13 +76,13 @@ void ask_for_interrupt() {
     // The signal counts as handled when the main thread is back in Python, not before: until then the query may begin new
     // calls.
     std::int64_t untold = 0;
-    if (told_at.compare_exchange_strong(untold, now())) {
+    if (notified_at.compare_exchange_strong(untold, now())) {
         const auto forget = [](void*) {
             InterruptSignal::forget();
-            told_at = 0;
+            notified_at = 0;
             return 0;
         };
-        if (Py_AddPendingCall(forget, nullptr) != 0) told_at = 0;
+        if (Py_AddPendingCall(forget, nullptr) != 0) notified_at = 0;
         if (!is_main) return;
     }
     if (is_main) stop();
@@ -118,7 +119,7 @@ void leave() {
     std::this_thread::sleep_for(milliseconds(50));
 }
 
-void end_call() { InterruptSignal::end(told_at == 0); }
+void end_call() { InterruptSignal::end(notified_at == 0); }
 
 }  // namespace
 void bind_traces(nb::module_& module);

@@ -248,9 +248,10 @@ def _read(source: Source, reading: Mapping[str, Any]) -> pl.DataFrame:
     if isinstance(source, pl.DataFrame | pl.LazyFrame):
         frame = source.lazy().collect()
         if "output" not in frame.columns:
-            raise InputError(
-                f"{_holds_no_answers(frame.columns)}: rename the column of the answers to 'output'"
-            )
+            if any(name.endswith("_score") for name in frame.columns):
+                raise InputError("the frame holds scores and no answers; compare them with pe.compare")
+            found = f"the frame has no column 'output' (it has {', '.join(frame.columns)})"
+            raise InputError(f"{found}: rename the column of the answers to 'output'")
     else:
         frame = _read_files(source, reading)
     if frame.is_empty() or frame["output"].null_count() == frame.height:
@@ -282,12 +283,6 @@ def _read_files(source: str | Path | Sequence[str | Path], reading: Mapping[str,
     # Columns that the export does not have say nothing.
     needed = (ITEM, INPUT, "output")
     return frame.select(one for one in frame if one.null_count() < frame.height or one.name in needed)
-
-
-def _holds_no_answers(columns: Sequence[str]) -> str:
-    if any(name.endswith("_score") for name in columns):
-        return "the frame holds scores and no answers; compare them with pe.compare"
-    return f"the frame has no column 'output' (it has {', '.join(columns)})"
 
 
 def _scores_of(source: Source) -> list[str]:
@@ -370,6 +365,6 @@ def _ids_pair_other_questions(sides: Sequence[pl.DataFrame], shared: Mapping[str
 
 def _with_expected_of_others(frame: pl.DataFrame, item: str) -> pl.DataFrame:
     """Let a row without an expected value take that of another version's row of the item."""
-    others = pl.col("expected").drop_nulls().first().over(item)
-    named = pl.when(pl.col(item).is_not_null()).then(others)
-    return frame.with_columns(pl.coalesce("expected", named).alias("expected"))
+    known = frame.select(item, "expected").drop_nulls().unique(item, keep="first", maintain_order=True)
+    others = frame.select(item).join(known, on=item, how="left", maintain_order="left")["expected"]
+    return frame.with_columns(pl.coalesce("expected", others).alias("expected"))

@@ -106,37 +106,19 @@ def error_text(error: Exception) -> str:
 
 
 def scan_lines(
-    source: str | io.BytesIO,
-    *,
-    name: str = "line",
-    glob: bool = True,
-    n_rows: int | None = None,
-    storage_options: dict[str, Any] | None = None,
-    include_file_paths: str | None = None,
+    source: str | io.BytesIO, *, glob: bool = True, storage_options: dict[str, Any] | None = None
 ) -> pl.LazyFrame:
     """Scan the lines of a text: `pl.scan_lines`, from 1.38 on."""
-    options: dict[str, Any] = {
-        "glob": glob,
-        "storage_options": storage_options,
-        "include_file_paths": include_file_paths,
-    }
     if hasattr(pl, "scan_lines"):
-        return pl.scan_lines(source, name=name, n_rows=n_rows, **options)
+        return pl.scan_lines(source, glob=glob, storage_options=storage_options)
+    schema = {"line": pl.String()}
     if (lines := _blank_lines(source)) is not None:
-        blank = pl.LazyFrame({name: lines[:n_rows]}, schema={name: pl.String()})
-        return blank.with_columns(pl.lit(source).alias(include_file_paths)) if include_file_paths else blank
+        return pl.LazyFrame({"line": lines}, schema)
     # A table of one column, as no text has the separator in it. A file that has is refused.
-    table = pl.scan_csv(
-        source,
-        has_header=False,
-        separator="\x01",
-        quote_char=None,
-        schema={name: pl.String()},
-        raise_if_empty=False,
-        missing_utf8_is_empty_string=True,  # type: ignore[call-arg]
-        **options,
-    )
-    return table if n_rows is None else table.head(n_rows)
+    return pl.scan_csv(
+        source, has_header=False, separator="\x01", quote_char=None, schema=schema, raise_if_empty=False,
+        missing_utf8_is_empty_string=True, glob=glob, storage_options=storage_options,  # type: ignore[call-arg]
+    )  # fmt: skip
 
 
 def _blank_lines(source: str | io.BytesIO) -> list[str] | None:
@@ -156,30 +138,14 @@ def _blank_lines(source: str | io.BytesIO) -> list[str] | None:
     return None if small.strip(b"\r\n") else [""] * small.count(b"\n")
 
 
-def scan_ndjson(source: str | Path, *, glob: bool = True) -> pl.LazyFrame:
-    """Scan JSON Lines by the columns that are in any of them; Polars refuses deep ones from 2.1 on.
-
-    Raises
-    ------
-    polars.exceptions.ComputeError
-        If a line is nested too deeply.
-    """
+def scan_ndjson(source: str | Path) -> pl.LazyFrame:
+    """Scan JSON Lines by the columns that are in any of them; Polars refuses deep ones from 2.1 on."""
     if VERSION < (2, 1):
-        _require_shallow(scan_lines(str(source), glob=glob))
-    return pl.scan_ndjson(source if glob else _literal(str(source)), infer_schema_length=None)
-
-
-def _literal(path: str) -> str:
-    """Write a path as a pattern that only it matches: Polars takes any for a pattern."""
-    return re.sub(r"([*?[])", r"[\1]", path)
-
-
-def _require_shallow(lines: pl.LazyFrame) -> None:
-    """Refuse lines of JSON that are nested too deeply for a Polars before 2.1."""
-    suspect = pl.col("line").str.count_matches(r"[\[{]") > DEEPEST_JSON
-    found = lines.filter(suspect).collect(engine="streaming").get_column("line")
-    if any(_nesting(line) > DEEPEST_JSON for line in found):
-        raise pl.exceptions.ComputeError(f"a line is nested more than {DEEPEST_JSON} deep")
+        suspect = pl.col("line").str.count_matches(r"[\[{]") > DEEPEST_JSON
+        found = scan_lines(str(source)).filter(suspect).collect(engine="streaming").get_column("line")
+        if any(_nesting(line) > DEEPEST_JSON for line in found):
+            raise pl.exceptions.ComputeError(f"a line is nested more than {DEEPEST_JSON} deep")
+    return pl.scan_ndjson(source, infer_schema_length=None)
 
 
 def _nesting(line: str) -> int:

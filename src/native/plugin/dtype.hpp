@@ -187,7 +187,10 @@ inline void append_scalar(const ArrowArray& array, Dtype dtype, std::size_t row,
         using Number = decltype(kind);
         const Number value = static_cast<const Number*>(data)[row];
         if constexpr (std::is_floating_point_v<Number>) append_real(value, out);
-        else out += std::to_string(value);
+        else {
+            char digits[24];
+            out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+        }
     });
     if (is_written) return;
     if (dtype.format[0] == 'b') out += is_set(data, row) ? "true" : "false";

@@ -42,7 +42,8 @@ bool are_floats(Dtype left, Dtype right) {
 // Tokens as texts, which are equal where the tokens are.
 class TokenReader {
 public:
-    TokenReader(TextLists& lists, Dtype dtype, bool as_floats) : lists_(lists), dtype_(dtype), as_floats_(as_floats) {
+    TokenReader(TextLists& lists, Dtype dtype, bool as_floats)
+        : lists_(lists), dtype_(dtype), scale_(scale_of(dtype)), as_floats_(as_floats) {
         // Dates, times and durations are whole numbers.
         const Text format = dtype.format;
         if (format[0] == 't') dtype_.format = format == "tdD" || format == "tts" || format == "ttm" ? "i" : "l";
@@ -53,7 +54,7 @@ public:
         // Views into the bytes are made when all of them are there.
         for (std::size_t i = begin; i < end; ++i) {
             const std::size_t before = lists_.bytes.size();
-            if (is_there(array, dtype_, i)) write(array, i, lists_.bytes);
+            if (is_set(array.buffers[0], static_cast<std::size_t>(array.offset) + i)) write(array, i, lists_.bytes);
             lists_.values.emplace_back(nullptr, lists_.bytes.size() - before);
         }
     }
@@ -62,7 +63,7 @@ private:
     void write(const ArrowArray& array, std::size_t i, std::string& out) const {
         if (as_floats_) return append_real(number_at(array, i) + 0.0, out);  // -0.0 is the same number as 0.0
         append_scalar(array, dtype_, i, out);
-        if (scale_of(dtype_) == 0) return;
+        if (scale_ == 0) return;
         // One spelling: no zeros behind the last decimal.
         out.resize(out.find_last_not_of('0') + 1);
         if (out.back() == '.') out.pop_back();
@@ -81,6 +82,7 @@ private:
 
     TextLists& lists_;
     ArrowSchema dtype_;
+    int scale_;
     bool as_floats_;
     std::deque<std::string> none_;  // texts are views, never written
 };

@@ -73,18 +73,18 @@ inline bool is_space(std::uint32_t code) {
 inline bool is_white(std::uint32_t code) { return is_space(code) && !(code >= 0x1C && code <= 0x1F); }
 
 // The text without white space at its end.
-inline Text strip_end(Text text, bool (*is_space)(std::uint32_t) = is_space) {
+inline Text strip_end(Text text, bool (*is_blank)(std::uint32_t) = is_space) {
     const char *begin = text.data(), *end = begin + text.size();
-    for (const char* at = end; begin < end && is_space(previous(begin, at)); end = at) {
+    for (const char* at = end; begin < end && is_blank(previous(begin, at)); end = at) {
     }
     return between(begin, end);
 }
 
 // The text without white space at its ends.
-inline Text strip(Text text, bool (*is_space)(std::uint32_t) = is_space) {
-    text = strip_end(text, is_space);
+inline Text strip(Text text, bool (*is_blank)(std::uint32_t) = is_space) {
+    text = strip_end(text, is_blank);
     const char *begin = text.data(), *end = begin + text.size();
-    for (const char* at = begin; begin < end && is_space(next(at, end)); begin = at) {
+    for (const char* at = begin; begin < end && is_blank(next(at, end)); begin = at) {
     }
     return between(begin, end);
 }

@@ -104,23 +104,14 @@ private:
         throw_if_stopped();
         const std::size_t first = s * strip;
         use_strip(*rows_, first, limit_);
+        if (blocks_ == 1 && s == 0) return mark_short(columns, j);
         table_.resize(blocks_ * (j + 1));
         std::fill_n(table_.begin(), blocks_, ~std::uint64_t{0});
-        if (blocks_ == 1 && s == 0) {
-            // Sentences of up to 64 words, which nearly all are.
-            std::uint64_t state = table_[0];
-            for (std::size_t column = 0; column < j; ++column) {
-                const std::uint32_t mask = mask_of(columns[column]);
-                const std::uint64_t taken = mask == no_number ? 0 : state & masks_[mask];
-                table_[column + 1] = state = (state + taken) | (state - taken);
-            }
-            if (~state << (64 - rows_->size()) == 0) return 0;  // nothing in common
-        } else
-            for (std::size_t column = 0; column < j; ++column) {
-                std::uint64_t* before = &table_[column * blocks_];
-                std::copy_n(before, blocks_, before + blocks_);
-                step(before + blocks_, columns[column], carries_[s * columns.size() + column]);
-            }
+        for (std::size_t column = 0; column < j; ++column) {
+            std::uint64_t* before = &table_[column * blocks_];
+            std::copy_n(before, blocks_, before + blocks_);
+            step(before + blocks_, columns[column], carries_[s * columns.size() + column]);
+        }
         for (std::size_t i = std::min(rows_->size() - first, strip); i > 0 && j > 0;) {
             const std::size_t row = i - 1;
             if ((*rows_)[first + row] == columns[j - 1]) {
@@ -128,6 +119,26 @@ private:
                 --i;
                 --j;
             } else if (table_[j * blocks_ + row / 64] >> (row % 64) & 1) --i;
+            else --j;
+        }
+        return j;
+    }
+
+    // The same for sentences of up to 64 words, which nearly all are.
+    std::size_t mark_short(const Numbers& columns, std::size_t j) {
+        table_.resize(j + 1);
+        std::uint64_t state = table_[0] = ~std::uint64_t{0};
+        for (std::size_t column = 0; column < j; ++column) {
+            const std::uint32_t mask = mask_of(columns[column]);
+            const std::uint64_t taken = mask == no_number ? 0 : state & masks_[mask];
+            table_[column + 1] = state = (state + taken) | (state - taken);
+        }
+        if (~state << (64 - std::min<std::size_t>(rows_->size(), 64)) == 0) return 0;  // nothing in common
+        for (std::size_t i = rows_->size(); i > 0 && j > 0;) {
+            if ((*rows_)[i - 1] == columns[j - 1]) {
+                used_[--i] = 1;
+                --j;
+            } else if (table_[j] >> (i - 1) & 1) --i;
             else --j;
         }
         return j;

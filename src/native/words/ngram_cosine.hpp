@@ -4,10 +4,57 @@
 #include <cmath>
 
 #include "../core/hashing.hpp"
-#include "ngrams.hpp"
+#include "../unicode/decode.hpp"
 #include "tokenizers.hpp"
+#include "vocabulary.hpp"
 
 namespace pe::words {
+
+// Numbers for pairs of numbers: equal pairs, and only those, have the same one.
+class PairNumbers {
+public:
+    PairNumbers() : slots_(fewest_slots) {}
+    void clear() {
+        size_ = 0;
+        if (++generation_ == 0) {
+            std::fill(slots_.begin(), slots_.end(), Slot{});
+            generation_ = 1;
+        }
+    }
+    std::size_t size() const { return size_; }
+
+    std::uint32_t number(std::uint64_t pair) {
+        Slot& slot = find(pair);
+        if (slot.generation == generation_) return slot.number;
+        const std::uint32_t added = size_++;
+        slot = {pair, added, generation_};
+        if (2 * static_cast<std::size_t>(size_) > slots_.size()) grow();
+        return added;
+    }
+
+private:
+    static constexpr std::size_t fewest_slots = 1024;
+
+    // Slots of an earlier generation are free.
+    struct Slot {
+        std::uint64_t pair = 0;
+        std::uint32_t number = 0, generation = 0;
+    };
+    Slot& find(std::uint64_t pair) {
+        std::size_t at = hash_pair(pair, 0) & (slots_.size() - 1);
+        while (slots_[at].generation == generation_ && slots_[at].pair != pair) at = (at + 1) & (slots_.size() - 1);
+        return slots_[at];
+    }
+    void grow() {
+        std::vector<Slot> old(2 * slots_.size());
+        old.swap(slots_);
+        for (const Slot& slot : old)
+            if (slot.generation == generation_) find(slot.pair) = slot;
+    }
+
+    std::vector<Slot> slots_;
+    std::uint32_t size_ = 0, generation_ = 1;
+};
 
 struct NgramOptions {
     bool words, fold_case;

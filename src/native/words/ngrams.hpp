@@ -98,57 +98,6 @@ private:
     std::size_t words_ = 0;    // of one n-gram
 };
 
-// Numbers for pairs of numbers: equal pairs, and only those, have the same one.
-class PairNumbers {
-public:
-    PairNumbers() : slots_(fewest_slots) {}
-    void clear() {
-        size_ = 0;
-        if (++generation_ == 0) {
-            std::fill(slots_.begin(), slots_.end(), Slot{});
-            generation_ = 1;
-        }
-    }
-    std::uint32_t size() const { return size_; }
-
-    std::uint32_t number(std::uint64_t pair) {
-        Slot& slot = slots_[place_of(pair)];
-        if (slot.generation == generation_) return slot.number;
-        const std::uint32_t added = size_++;
-        slot = {pair, added, generation_};
-        if (2 * static_cast<std::size_t>(size_) > slots_.size()) grow();
-        return added;
-    }
-    // `no_number` for a pair that has none.
-    std::uint32_t find(std::uint64_t pair) const {
-        const Slot& slot = slots_[place_of(pair)];
-        return slot.generation == generation_ ? slot.number : no_number;
-    }
-
-private:
-    static constexpr std::size_t fewest_slots = 1024;
-
-    // Slots of an earlier generation are free.
-    struct Slot {
-        std::uint64_t pair = 0;
-        std::uint32_t number = 0, generation = 0;
-    };
-    std::size_t place_of(std::uint64_t pair) const {
-        std::size_t at = hash_pair(pair, 0) & (slots_.size() - 1);
-        while (slots_[at].generation == generation_ && slots_[at].pair != pair) at = (at + 1) & (slots_.size() - 1);
-        return at;
-    }
-    void grow() {
-        std::vector<Slot> old(2 * slots_.size());
-        old.swap(slots_);
-        for (const Slot& slot : old)
-            if (slot.generation == generation_) slots_[place_of(slot.pair)] = slot;
-    }
-
-    std::vector<Slot> slots_;
-    std::uint32_t size_ = 0, generation_ = 1;
-};
-
 class SharedNgrams {
 public:
     // The tokens are below `distinct`. They must stay where they are.
@@ -158,6 +107,10 @@ public:
         levels_used_ = 0;
         distinct_ = distinct;
         if (has_few_tokens()) shorten(tokens, expected_bytes_);
+        if (versions_ > most_versions) {  // before old slots would look new
+            levels_.clear();
+            versions_ = 0;
+        }
         next_level().set_counts(tokens, distinct);
     }
     // `shared[n - 1]` becomes the size of the multiset intersection of the n-grams. Tokens that expected does not have
@@ -178,13 +131,28 @@ public:
     }
 
 private:
+    static constexpr std::uint32_t most_versions = 0xFFFF0000;
+
+    struct Slot {
+        std::uint64_t key = 0;
+        std::uint32_t name = 0, version = 0;  // the slot is free unless this is the level's
+    };
     // The n-grams of one length: how many there are of each, and how to find them.
     struct Level {
-        Followers followers;                      // where there are few different tokens
-        PairNumbers pairs;                        // where there are many
+        Followers followers;      // where there are few different tokens
+        std::vector<Slot> slots;  // where there are many
+        std::uint32_t version = 0;
         std::vector<std::uint32_t> counts, left;  // these are equal but while an output is counted
         std::vector<std::uint32_t> found;
 
+        // Where the n-gram is, or belongs.
+        std::size_t find(std::uint64_t wanted) const {
+            std::uint64_t hash = wanted * 0x9E3779B97F4A7C15u;
+            hash ^= hash >> 32;
+            std::size_t at = hash & (slots.size() - 1);
+            while (slots[at].version == version && slots[at].key != wanted) at = (at + 1) & (slots.size() - 1);
+            return at;
+        }
         // The size of the multiset intersection with n-grams of an output that expected has.
         std::size_t count(const Ngrams& ngrams) {
             return 2 * ngrams.size() > counts.size() ? count_many(ngrams) : count_few(ngrams);
@@ -235,8 +203,9 @@ private:
         for (const Ngram& ngram : alive_) {
             const std::size_t last = ngram.begin + n - 1;
             if (last >= output.size() || output[last] == no_number) continue;
-            alive_[alive] = {ngram.begin, level.pairs.find(pair(ngram.number, output[last]))};
-            alive += alive_[alive].number != no_number;
+            const Slot& slot = level.slots[level.find(key(ngram.number, output[last]))];
+            alive_[alive] = {ngram.begin, slot.name};
+            alive += slot.version == level.version;
         }
         alive_.resize(alive);
     }
@@ -249,12 +218,20 @@ private:
             const std::uint32_t different = level.followers.set(distinct_ + 1, shorter, expected_bytes_, n - 1, ngrams_);
             return level.set_counts(ngrams_, different);
         }
-        level.pairs.clear();
-        for (std::size_t i = 0; i < ngrams_.size(); ++i)
-            ngrams_[i] = level.pairs.number(pair(ngrams_[i], (*tokens_)[i + n - 1]));
-        level.set_counts(ngrams_, level.pairs.size());
+        std::size_t size = 16;
+        while (size < 2 * ngrams_.size()) size *= 2;
+        if (level.slots.size() != size) level.slots.assign(size, Slot{});
+        level.version = ++versions_;
+        std::uint32_t different = 0;
+        for (std::size_t i = 0; i < ngrams_.size(); ++i) {
+            const std::uint64_t ngram = key(ngrams_[i], (*tokens_)[i + n - 1]);
+            Slot& slot = level.slots[level.find(ngram)];
+            if (slot.version != level.version) slot = {ngram, different++, level.version};
+            ngrams_[i] = slot.name;
+        }
+        level.set_counts(ngrams_, different);
     }
-    static std::uint64_t pair(std::uint32_t ngram, std::uint32_t token) {
+    static std::uint64_t key(std::uint32_t ngram, std::uint32_t token) {
         return static_cast<std::uint64_t>(ngram) << 32 | token;
     }
 
@@ -264,6 +241,7 @@ private:
     Followers::Tokens expected_bytes_, output_bytes_;
     std::vector<Level> levels_;
     std::size_t levels_used_ = 0;
+    std::uint32_t versions_ = 0;
     Ngrams alive_;
 };
 

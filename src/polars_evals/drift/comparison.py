@@ -281,7 +281,7 @@ class Comparison(Result):
         It needs no widgets, and works in VS Code too. It lists every item and holds fewer full texts than the
         page does.
         """
-        return Shown(from_report("polars_evals.report.cell.items_frame")(self, height))
+        return Shown(from_report("polars_evals.report.page.items_frame")(self, height))
 
     def to_junit(self, path: str | PathLike[str] | None = None) -> str:
         """

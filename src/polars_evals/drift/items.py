@@ -38,7 +38,7 @@ class Items(pl.LazyFrame):
 
     def _repr_html_(self) -> str:
         try:
-            return from_report("polars_evals.report.cell.items_cell")(self)
+            return from_report("polars_evals.report.page.items_cell")(self)
         except (ImportError, pl.exceptions.PolarsError):
             # Without the report extra, or where a query has left other columns.
             return super()._repr_html_()

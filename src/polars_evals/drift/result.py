@@ -82,7 +82,7 @@ class Result(ABC):
         return from_report("polars_evals.report.terminal.explain")(self)
 
     def _repr_html_(self) -> str:
-        return from_report("polars_evals.report.cell.cell_of")(self)
+        return from_report("polars_evals.report.page.cell_of")(self)
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """

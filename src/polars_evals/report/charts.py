@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import floor
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+import numpy as np
 import polars as pl
 
 try:
@@ -251,7 +252,6 @@ class ComparisonPlots(_Plots[Comparison]):
         step = 2 * (found.select(size.max()).item() or 1.0) / BINS
         # Equal scores have a bin of their own around 0.
         place = pl.col("difference").sign() * ((size / step).floor() + 0.5) * step
-        place = pl.when(pl.col("difference") == 0).then(0.0).otherwise(place)
         kinds = ["worse", "the same", "better"]
         way = (at.sign() * self._of.spec.sign(metric) + 1).cast(pl.Int64)
         data = found.select(at=place).group_by("at").agg(count=pl.len()).sort("at")
@@ -315,7 +315,7 @@ class ComparisonPlots(_Plots[Comparison]):
         candidate = _one_of("candidate", candidate, spec.candidates)
         found = self._paired(measure, candidate)
         values = found.select(before="baseline_score", after="candidate_score").collect()
-        both = pl.concat([values["before"], values["after"]]).drop_nulls()
+        both = pl.concat([values["before"], values["after"]])
         low, middle, high = both.min(), both.median(), both.quantile(0.95, "linear")
         log = bool(low > 0 and high / middle > SKEWED)  # type: ignore[operator]
         unit = spec.measures[measure].unit
@@ -336,7 +336,7 @@ class ComparisonPlots(_Plots[Comparison]):
             color=alt.Color("of:N", scale=alt.Scale(domain=names, range=[SKY, VERMILION])),
             strokeDash=alt.StrokeDash("kind:N", legend=alt.Legend(title=None)),
         )  # fmt: skip
-        layers = _spread(_shares(values, both, log=log), names, x, "share of items")
+        layers = _spread(_shares(values, log=log), names, x, "share of items")
         return _themed(*layers, rules, width=width, title=measure)
 
     def _paired(self, metric: str, candidate: str) -> pl.LazyFrame:
@@ -344,8 +344,6 @@ class ComparisonPlots(_Plots[Comparison]):
 
     def _threshold(self, metric: str) -> float | None:
         """Return the least score that passes, where every score below it fails."""
-        if self._of.table is None or self._of.spec.item is None:
-            return None
         long = self._of.items.filter(pl.col("metric") == metric)
         both = pl.concat(
             long.select(score=f"{side}_score", label=f"{side}_label") for side in ("baseline", "candidate")
@@ -361,19 +359,15 @@ class ComparisonPlots(_Plots[Comparison]):
         return _metric(metric, self._of.summary), _one_of("candidate", candidate, self._of.spec.candidates)
 
 
-def _shares(values: pl.DataFrame, both: pl.Series, *, log: bool) -> pl.DataFrame:
+def _shares(values: pl.DataFrame, *, log: bool) -> pl.DataFrame:
     """Return the share of each version's values in bins of one width on the axis."""
-    scaled = both.log(10) if log else both
-    low, high = float(scaled.min()), float(scaled.max())  # type: ignore[arg-type]
-    step = (high - low) / BINS or 1.0
-    edges = [low + at * step for at in range(BINS + 1)]
-    shares = {}
-    for side in ("before", "after"):
-        known = values[side].drop_nulls()
-        place = (((known.log(10) if log else known) - low) / step).floor().clip(0, BINS - 1).cast(pl.Int64)
-        counts = dict(place.value_counts().iter_rows())
-        shares[side] = [counts.get(at, 0) / max(1, known.len()) for at in range(BINS)]
-    ends = [10**edge for edge in edges] if log else edges
+    scaled = values.select(pl.all().log(10) if log else pl.all()).to_numpy()
+    low, high = scaled.min(), scaled.max()
+    edges = np.linspace(low, high if high > low else low + BINS, BINS + 1)
+    ends = 10**edges if log else edges
+    shares = dict(
+        zip(values.columns, (np.histogram(own, edges)[0] / len(own) for own in scaled.T), strict=True)
+    )
     return pl.DataFrame({"low": ends[:-1], "high": ends[1:], **shares})
 
 

@@ -276,8 +276,8 @@ def _figures(drawn: Child, class_: str = "figures") -> Html:
 
 def _confusion(comparison: Comparison) -> Html | None:
     """Return expected against given classes of each version, where an aggregate counted them."""
-    frame = getattr(comparison, "confusion", None)
-    if not isinstance(frame, pl.DataFrame) or frame.is_empty():
+    frame = comparison.confusion
+    if frame.is_empty():
         return None
     classes = frame.group_by("expected").agg(pl.col("n").sum()).sort(-pl.col("n"), "expected")["expected"]
     shown = classes.drop_nulls().to_list()[:MOST_CLASSES]

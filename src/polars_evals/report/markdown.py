@@ -93,8 +93,8 @@ def _worst(comparison: Comparison) -> list[str]:
         lines.append(f"- {inert(middle_cut(line(str(one['item']), 200)))} ({name} {numbers})")
         texts = (("expected", "expected"), ("before", "baseline_output"), ("after", "candidate_output"))
         lines += [
-            f"  - {name}: {inert(line('–' if one[key] is None else str(one[key]), TEXT))}"
+            f"  - {name}: {inert(line('–' if one[key] is None else one[key], TEXT))}"
             for name, key in texts
-            if one.get(key) is not None or name == "after"
+            if one[key] is not None or name == "after"
         ]
     return [*lines, ""] if lines else []

@@ -114,7 +114,7 @@ def pack(
 ) -> Packed | None:
     """Pack the items of a comparison; None where there are none."""
     spec = comparison.spec
-    if comparison.table is None or spec.item is None:
+    if spec.item is None:
         return None
     rows = _read(comparison)
     if rows.is_empty():
@@ -174,7 +174,6 @@ def _lead_metric(comparison: Comparison) -> str:
 def _read(comparison: Comparison) -> pl.DataFrame:
     """Return a row for each item and version: scores, passes, slices, texts, and what became of the call."""
     table, spec = comparison.table, comparison.spec
-    assert table is not None
     assert spec.item is not None
     schema = table.collect_schema()
     failed = error_of(schema)

@@ -1,4 +1,7 @@
-"""Put a page together: what was found, the figures, and every item with its answers."""
+"""Put pages and notebook cells together: what was found, the figures, and items with their answers.
+
+A cell has no scripts, and the colours of its notebook.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,19 @@ import polars as pl
 
 from polars_evals._version import __version__
 from polars_evals.drift import Comparison, Timeline
-from polars_evals.report.figures import METHODS, comparison_figures, result_figures, timeline_figures
+from polars_evals.report.figures import (
+    METHODS,
+    comparison_figures,
+    result_figures,
+    table_of,
+    timeline_figures,
+)
 from polars_evals.report.markup import Html, join, tag
 from polars_evals.report.numbers import day, middle_cut, number_of, percent, signed
 from polars_evals.report.pack import Packed, pack
-from polars_evals.report.sentences import MOST_CLAIMS, Claim, changes, period_of, sentence, story
-from polars_evals.report.tables import MOVED, SIGNS, WORDS
-from polars_evals.wording import apart, counted, line, reveal
+from polars_evals.report.sentences import MOST_CLAIMS, Claim, changes, period_of, sentence, story, worst_items
+from polars_evals.report.tables import MOVED, SIGNS, WORDS, tables_of
+from polars_evals.wording import apart, clean, counted, line, reveal
 
 if TYPE_CHECKING:
     from polars_evals.drift.result import Result
@@ -32,6 +41,9 @@ SCRIPTS = ("data", "diff", "dom", "filter", "state", "labels", "export", "grid",
 LONGEST_ADDRESS = 1_000
 # Rows of the list that stand there without scripts.
 STATIC = 50
+# Of a cell: rows of a table, items, characters of a text, and bytes of a frame of items.
+CELL_ROWS, SHOWN, LONGEST, FRAME = 8, 5, 5_000, 1_500_000
+NEEDED = {"candidate", "metric", "item", "baseline_score", "candidate_score"}
 
 
 def page_of(
@@ -97,14 +109,6 @@ def _comparison_page(
     name = middle_cut(candidates[0], 40) if single else f"{len(candidates)} versions"
     title = f"{name} against {middle_cut(comparison.spec.baseline, 40)}"
     return _document(title, [head, main, *_parts(packed)])
-
-
-def items_page(comparison: Comparison, budget: int) -> str | None:
-    """Return the items of a comparison alone, for a frame of a notebook; None where there are none."""
-    packed = pack(comparison, budget=budget)
-    if packed is None:
-        return None
-    return _document("items", [tag("main", _items(comparison, packed)), *_parts(packed)], theme="light")
 
 
 def _parts(packed: Packed | None) -> list[Html]:
@@ -236,8 +240,6 @@ def _failures(packed: Packed) -> list[str]:
 
 def _suite(comparison: Comparison) -> str | None:
     """Return a short name of the metrics' signatures, where the scores carry them."""
-    if comparison.table is None:
-        return None
     known = comparison.table.collect_schema().names()
     columns = [name for one in comparison.spec.metrics if (name := f"{one}_signature") in known]
     found = comparison.table.select(pl.col(columns).drop_nulls().first()).collect()
@@ -339,6 +341,97 @@ def _notes(result: Result) -> Html:
         tag("p", f"Made with polars-evals {__version__}.", class_="quiet"),
         id="notes",
     )
+
+
+def cell_of(result: Result) -> str:
+    """Return a result as HTML for a notebook cell: the sentence, the figures, the worst items."""
+    if isinstance(result, Comparison):
+        return _cell(_found(result))
+    said = tag("p", reveal(sentence(result)), class_="sentence")
+    if isinstance(result, Timeline):
+        return _cell(said, timeline_figures(result, most=2))
+    shown, *more = result_figures(result)
+    folded = [
+        tag("details", tag("summary", one.title), table_of(one, most=20)) for one in tables_of(result)[1:]
+    ]
+    return _cell(said, shown, more[:1], folded)
+
+
+def items_cell(items: pl.LazyFrame) -> str:
+    """Return the first of some items as HTML for a notebook cell."""
+    rows = items.head(SHOWN).collect()
+    if set(rows.columns) < NEEDED:
+        raise pl.exceptions.ColumnNotFoundError("not items any more")
+    if rows.is_empty():
+        return _cell(tag("p", "There are no such items."))
+    left = items.select(pl.len()).collect().item() - rows.height
+    more = tag("p", f"… and {counted(left, 'row')} more.", class_="quiet") if left else None
+    return _cell([_texts(row) for row in rows.to_dicts()], more)
+
+
+def items_frame(comparison: Comparison, height: int) -> str:
+    """Return the items as a frame that needs no widgets: notebooks and VS Code show it as it is."""
+    packed = pack(comparison, budget=FRAME)
+    if packed is None:
+        return tag("p", "There are no paired items to show.")
+    document = _document("items", [tag("main", _items(comparison, packed)), *_parts(packed)], theme="light")
+    # The frame cannot see the notebook's theme: it is light, and turned around where the notebook is dark.
+    hint = "The items are shown where the notebook is trusted; to_html(path) writes them as a page."
+    return tag(
+        "div",
+        tag("style", Html(asset("cell.css"))),
+        tag("p", hint, class_="said"),
+        tag(
+            "iframe", srcdoc=document, sandbox="allow-scripts allow-downloads", width="100%", height=height,
+            title="items of the comparison", class_="polars-evals-frame",
+        ),
+        class_="polars-evals-items",
+    )  # fmt: skip
+
+
+def _cell(*content: Any) -> str:
+    return tag("div", tag("style", Html(asset("common.css", "cell.css"))), content, class_="polars-evals")
+
+
+def _found(comparison: Comparison) -> Html:
+    """Return what a comparison found, and its worst items."""
+    found = story(comparison)
+    signs = [tag("span", SIGNS[claim.verdict], class_=claim.verdict) for claim in found.claims]
+    hint = "All items: comparison.items, or with filters comparison.show_items()."
+    items = [_texts(row) for row in worst_items(comparison)]
+    if items:
+        items = [tag("p", tag("b", "Worst items")), *items, tag("p", hint, class_="quiet")]
+    return join(
+        tag("p", reveal(found.title), class_="sentence"),
+        (
+            tag("p", sign, " ", reveal(claim.text), class_="claim")
+            for sign, claim in zip(signs, found.claims, strict=True)
+        ),
+        tag("p", " ".join(found.rest)) if found.rest else None,
+        comparison_figures(comparison, found, most=CELL_ROWS)[:2],
+        items,
+    )
+
+
+def _texts(row: dict[str, Any]) -> Html:
+    numbers = f"{number_of(row.get('baseline_score'))} → {number_of(row.get('candidate_score'))}"
+    who = middle_cut(reveal(str(row.get("candidate") or "candidate")), 40)
+    blocks = (
+        ("input", "input"), ("expected", "expected"), ("baseline", "baseline_output"),
+        (who, "candidate_output"),
+    )  # fmt: skip
+    shown = [
+        tag(
+            "div",
+            tag("div", name, class_="name"),
+            tag("div", clean(reveal(str(row[key])), LONGEST), class_="text", dir="auto"),
+        )
+        for name, key in blocks
+        if row.get(key) is not None
+    ]
+    scores = f" · {who} · {line(reveal(str(row.get('metric'))), 60)} {numbers}"
+    name = tag("b", line(reveal(str(row.get("item"))), 90))
+    return tag("details", tag("summary", name, scores), tag("div", shown, class_="texts"))
 
 
 def asset(*names: str) -> str:

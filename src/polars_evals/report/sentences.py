@@ -257,7 +257,7 @@ def _worst_case(rows: Sequence[Row]) -> str:
 
 def identical(comparison: Comparison) -> int:
     """Return how many items have the same answer in both versions, if all have; else 0."""
-    if comparison.table is None or comparison.spec.item is None or not comparison.spec.metrics:
+    if comparison.spec.item is None or not comparison.spec.metrics:
         return 0
     answers = comparison.items.filter(pl.col("metric") == comparison.spec.metrics[0])
     same = pl.col("baseline_output").eq_missing(pl.col("candidate_output"))
@@ -331,31 +331,28 @@ def _losses_in_slices(rows: Sequence[Row], names_of: dict[str, str]) -> list[Cla
     return found
 
 
-def _of_items(row: Row, known: Sequence[str]) -> pl.Expr:
-    """Return which rows of `Comparison.items` a row of the comparison is about."""
-    place = (pl.col("candidate") == row.candidate) & (pl.col("metric") == row.metric)
-    if row.by is not None and row.by in known:
-        place &= pl.col(row.by).fill_null("null") == row.value
-    return place
-
-
 def worst_items(comparison: Comparison) -> list[dict[str, Any]]:
     """Return the items whose scores lost most, each once, of what regressed if anything did."""
-    if comparison.spec.item is None or comparison.table is None:
+    if comparison.spec.item is None:
         return []
-    there = list(comparison.items.collect_schema())
-    texts = [name for name in ("input", "expected", "baseline_output", "candidate_output") if name in there]
+    there = comparison.items.collect_schema()
     lost = [row for row in rows_of(comparison) if row.verdict == "regressed" and row.is_score]
     lost.sort(key=lambda row: (row.slice is not None, -row.weight))
-    places = [_of_items(row, there) for row in lost[:20] if row.by is None or row.by in there]
+    places = [
+        (pl.col("candidate") == row.candidate)
+        & (pl.col("metric") == row.metric)
+        & (pl.lit(True) if row.by is None else pl.col(row.by).fill_null("null") == row.value)
+        for row in lost[:20]
+        if row.by is None or row.by in there
+    ]
     kept = comparison.items.filter(
         pl.col("metric").is_in(comparison.spec.metrics),
         pl.col("difference") < 0,
         pl.any_horizontal(places) if places else pl.lit(True),
     )
-    numbers = ("candidate", "metric", "item", "baseline_score", "candidate_score", "difference")
     order = ("difference", "item", "metric", "candidate")
-    found = kept.select(*numbers, *texts).sort(order).head(20 * WORST).collect()
+    shown = ("baseline_score", "candidate_score", "input", "expected", "baseline_output", "candidate_output")
+    found = kept.select(*order, *shown).sort(order).head(20 * WORST).collect()
     return found.unique("item", keep="first", maintain_order=True).head(WORST).to_dicts()
 
 

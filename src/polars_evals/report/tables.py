@@ -130,7 +130,7 @@ class Row:
     @property
     def of_mean(self) -> Row:
         """The same row with the numbers of its mean, where the mean alone gives the same verdict."""
-        if self.part != "pass rate" or self.score_verdict != self.verdict or not self.means:
+        if self.part != "pass rate" or self.score_verdict != self.verdict:
             return self
         before, after, difference, low, high = self.means
         return replace(
@@ -201,7 +201,7 @@ def is_series(metric: str, version: str | None, part: str | None) -> pl.Expr:
 
 
 def rows_of(comparison: Comparison) -> list[Row]:
-    """Return the rows of a comparison, all items first; columns that are not there are left open."""
+    """Return the rows of a comparison, all items first."""
     frame = pl.concat([comparison.summary, comparison.slices], how="diagonal_relaxed")
     quantiles = _worst_quantiles(comparison)
     return [_row(one, comparison, quantiles) for one in frame.iter_rows(named=True)]
@@ -244,28 +244,24 @@ def _row(
     share = measure is not None and measure.share
     binary = share or _pass_or_fail(one)
     part, numbers, verdict = "mean", _MEANS, one["verdict"]
-    decided_by = one.get("decided_by")
-    by_rate = one.get("pass_verdict") == verdict != one.get("score_verdict", verdict)
-    if decided_by is not None:
-        by_rate = "pass" in decided_by
     quantile = quantiles.get((one["candidate"], one["metric"], one["slice"], verdict))
-    if quantile is not None and one.get("score_verdict") != verdict:
+    if quantile is not None and one["score_verdict"] != verdict:
         part = str(quantile["statistic"])
         one = one | {key: quantile[key] for key in ("difference", "ci_low", "ci_high", "min_effect")}
         one |= {"baseline_mean": quantile["baseline_value"], "candidate_mean": quantile["candidate_value"]}
     # What is unclear is described by its mean.
-    elif by_rate and verdict in MOVED and one.get("pass_rate_difference") is not None and not binary:
+    elif "pass" in one["decided_by"] and verdict in MOVED and not binary:
         part, numbers = "pass rate", _RATES
-    before, after, difference, low, high = (one.get(name) for name in numbers)
+    before, after, difference, low, high = (one[name] for name in numbers)
     return Row(
-        **{name: one.get(name) for name in _PLAIN},
+        **{name: one[name] for name in _PLAIN},
         # Slices are shrunk by their means.
-        shrunk=one.get("shrunk") if part == "mean" else None,
+        shrunk=one["shrunk"] if part == "mean" else None,
         candidate=one["candidate"], metric=one["metric"], slice=one["slice"], n=one["n"], part=part,
-        verdict=verdict, reason=one.get("reason") or "", before=before, after=after,
-        difference=difference, low=low, high=high, min_effect=one.get("min_effect") or 0.0,
-        measure=measure, binary=binary, judged=one.get("se") is not None,
-        means=tuple(one.get(name) for name in _MEANS),
+        verdict=verdict, reason=one["reason"] or "", before=before, after=after,
+        difference=difference, low=low, high=high, min_effect=one["min_effect"] or 0.0,
+        measure=measure, binary=binary, judged=one["se"] is not None,
+        means=tuple(one[name] for name in _MEANS),
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import replace
 from math import inf
 from shutil import get_terminal_size
-from textwrap import wrap
+from textwrap import TextWrapper, wrap
 from typing import TYPE_CHECKING, Any, TextIO
 from unicodedata import combining, east_asian_width
 
@@ -28,7 +28,7 @@ from polars_evals.report.tables import (
 from polars_evals.wording import LEAD, apart, counted, line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from polars_evals.drift import Comparison
     from polars_evals.drift.result import Result
@@ -284,14 +284,13 @@ def _worst(result: Comparison, width: int) -> list[str]:
         numbers = f"{number_of(one['baseline_score'])} → {number_of(one['candidate_score'])}"
         metric = "" if len(shared) == 1 else f" {middle_cut(one['metric'], 24)}"
         name = f"{middle_cut(line(str(one['item']), 200), 30)}{who}{metric} {numbers}"
-        texts = [("expected", one.get("expected")), ("before", one.get("baseline_output"))]
-        known = next(((word, value) for word, value in texts if value is not None), ("before", None))
+        word = "before" if one["expected"] is None else "expected"
+        known = one["baseline_output"] if one["expected"] is None else one["expected"]
         room = max(8, (width - _columns(name) - 28) // 2)
-        pair = apart({"a": known[1], "b": one.get("candidate_output")}, "a", "b", min(LEAD, room // 2))
-        texts = [(known[0], pair["a"]), ("got", pair["b"])]
+        texts = apart({word: known, "got": one["candidate_output"]}, word, "got", min(LEAD, room // 2))
         if room < SHORTEST:
-            texts, room = texts[1:], 2 * room
-        said = [f'{word} "{line(str(value), room)}"' for word, value in texts if value is not None]
+            texts, room = {"got": texts["got"]}, 2 * room
+        said = [f'{word} "{line(value, room)}"' for word, value in texts.items() if value is not None]
         lines.append(_cut(f"{GAP}{name}{': ' if said else ''}{', '.join(said)}", width))
     by = f" by {middle_cut(shared.pop(), 40)}" if len(shared) == 1 else ""
     return [f"worst items{by}", *lines] if lines else []
@@ -346,7 +345,7 @@ def run_lines(outcome: Any, width: int = WIDTH, fold: int = UNFOLDED) -> list[st
         lines += _comparison(outcome.comparison, width, "the page", everything=False, room=10)
     paths = {"report" if kind == "html" else kind: path for kind, path in outcome.reports.items()}
     last = sorted(paths.items(), key=lambda one: one[0] == "report")
-    return [*lines, *_hanging(outcome.headline, fold), *(f"{kind}: {path}" for kind, path in last)]
+    return [*lines, *_hanging([outcome.headline], fold), *(f"{kind}: {path}" for kind, path in last)]
 
 
 def status_lines(status: Any, width: int = WIDTH, fold: int = UNFOLDED) -> list[str]:
@@ -365,14 +364,15 @@ def status_lines(status: Any, width: int = WIDTH, fold: int = UNFOLDED) -> list[
     ]
     lines = [*_paragraph(_state(status.now), width), *_details(status.now, fold), ""]
     lines += _fitted(Table.of(runs), width) or ["no run is on record"]
-    for run in status.runs:
-        if run.notes and not run.verdicts and not run.failures and run.exit_code > 1:
-            lines += _hanging(f"{run.status} ({run.exit_code}): {'; '.join(run.notes)}", fold)
-    if status.runs:
-        aside = status.runs[-1].failures.items()
-        lines += [one for name, reason in aside for one in _hanging(f"not read: {name}: {reason}", fold)]
+    said = [
+        f"{run.status} ({run.exit_code}): {'; '.join(run.notes)}"
+        for run in status.runs
+        if run.notes and not run.verdicts and not run.failures and run.exit_code > 1
+    ]
+    last = status.runs[-1].failures if status.runs else {}
+    said += [f"not read: {name}: {reason}" for name, reason in last.items()]
     size = f"{counted(status.now.rows, 'row')} of {counted(status.inputs, 'input')}"
-    return [*lines, f"store: {status.store} ({size})"]
+    return [*lines, *_hanging(said, fold), f"store: {status.store} ({size})"]
 
 
 def _minute(time: str) -> str:
@@ -410,7 +410,7 @@ def _details(outcome: Any, fold: int) -> list[str]:
     lines = [one for one in outcome.lines() if one not in said]
     if outcome.same_as:
         del lines[0]
-    return [folded for one in lines for folded in _hanging(one, fold)]
+    return _hanging(lines, fold)
 
 
 def traces_text(check: Any, words: Callable[[str], str], width: int, fold: int) -> str:
@@ -422,34 +422,27 @@ def traces_text(check: Any, words: Callable[[str], str], width: int, fold: int) 
     counts = [f"{counted(rows, 'row')} from {counted(len(read), 'file')}, {having}."] if read else []
     counts += [f"{counted(unread, 'file')} cannot be read."] if unread else []
     said = " ".join(counts)
-    spans = any(one["spans"] != one["records"] for one in read)
-    table = [
-        {"file": one["file"], "format": one["format"], "records": one["records"]}
-        | ({"spans": one["spans"]} if spans else {})
-        | {"rows": one["rows"], "outputs": one["outputs"]}
-        for one in read
-    ]
+    spans = ["spans"] if any(one["spans"] != one["records"] for one in read) else []
+    shown = ("file", "format", "records", *spans, "rows", "outputs")
+    table = Table.of(read, columns={name: name for name in shown})
     several = check.files.height > 1
     problems = [
         f"{f'{file}: ' if several else ''}{count:,} {reason}"
         for file, reason, count in check.reasons.iter_rows()
     ]
-    problems += [
-        f"{one['file']}: {one['error']}" for one in check.files.to_dicts() if one["error"] is not None
-    ]
+    errors = check.files.select("file", "error").drop_nulls("error")
+    problems += [f"{file}: {error}" for file, error in errors.iter_rows()]
     problems += [f"{file}: left out, {reason}" for file, reason in check.left_out.items()]
     if check.pairing is not None and check.versions is not None:
         column, names = check.versions
         who = f"{', '.join(names[:5])}{', …' if len(names) > 5 else ''}"
         problems.append(f"{check.pairing:.0%} of the items are answered by more than one {column} ({who})")
     problems += [f"warning: {warning}" for warning in check.warnings]
-    lines = [*_paragraph(said, width), *_fitted(Table.of(table), width)]
-    return "\n".join(
-        [*lines, *(one for text in problems for one in _hanging(words(line(text, 2_000)), fold))]
-    )
+    lines = [*_paragraph(said, width), *_fitted(table, width)]
+    return "\n".join([*lines, *_hanging((words(line(text, 2_000)) for text in problems), fold)])
 
 
-def _hanging(said: str, fold: int) -> list[str]:
-    """Return a line as a paragraph whose other lines are indented; paths are never broken."""
-    plain = {"break_on_hyphens": False, "break_long_words": False}
-    return wrap(line(said, 2_000), fold, subsequent_indent=GAP, **plain) or [""]  # type: ignore[arg-type]
+def _hanging(said: Iterable[str], fold: int) -> list[str]:
+    """Return lines as paragraphs whose other lines are indented; paths are never broken."""
+    wrapper = TextWrapper(fold, subsequent_indent=GAP, break_on_hyphens=False, break_long_words=False)
+    return [folded for one in said for folded in wrapper.wrap(line(one, 2_000)) or [""]]

@@ -1,4 +1,4 @@
-"""What a file is, told by what it holds, and its bytes: the one place where a path becomes either.
+"""What kind of file stands at a path, by its first bytes, and its bytes without packing.
 
 Packed files are unpacked as they are read, and refused where they grow beyond reason.
 """

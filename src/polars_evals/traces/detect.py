@@ -21,7 +21,7 @@ from polars_evals.traces.read import sample, scan_table
 from polars_evals.traces.source import TIME
 from polars_evals.wording import counted, did_you_mean, listed
 
-_HIVE = re.compile(r"([^/=]+)=([^/]*)/")
+_HIVE = re.compile(r"([^/=]+)=[^/]*/")
 # Kinds of files that folders of traces hold for other reasons too.
 _OFTEN_OTHER: tuple[Kind, ...] = ("json", "csv", "yaml")
 # Why such a file is left out beside traces.
@@ -136,9 +136,7 @@ def look(name: str, storage_options: dict[str, Any] | None, copy: str | None = N
         shown = os.fsencode(name).decode(errors="backslashreplace")
         raise pl.exceptions.ComputeError(f"the name of {shown!r} is not valid Unicode; rename the file")
     try:
-        file = TraceFile(
-            name, kind_of(path), path, storage_options, tuple(key for key, _ in _HIVE.findall(name))
-        )
+        file = TraceFile(name, kind_of(path), path, storage_options, tuple(_HIVE.findall(name)))
         if file.kind == "parquet":
             refuse_large_parquet(path)
         if file.kind not in ("parquet", "csv"):

@@ -101,11 +101,7 @@ class TraceQuery:
         scores: Mapping[str, str] | None = None,
         apart: bool = False,
     ) -> pl.LazyFrame:
-        """Scan one group to the rows that were asked for, before they are finished.
-
-        `scores` are those of spans that a table beside the traces holds. With `apart`, each file is read as
-        if it were the only one.
-        """
+        """Scan one group to the rows that were asked for; `scores` of spans are from a table beside them."""
         repeated = any(self.seen[file].repeats for file in group.files if file in self.seen)
         return choose_rows(
             with_values(self.spans(group), SCORES, "span_id", scores or {}),
@@ -352,9 +348,9 @@ def _group_files(files: Sequence[Recognized]) -> list[Table | Stream]:
         is_table = file.kind in ("csv", "parquet") and not unpacks
         key = (platform.name, file.hive, file.kind if is_table else unpacks)
         columns = dict(file.schema)
-        for other, group in groups:
+        for group in [group for other, group in groups if other == key]:
             joined = merge_schemas(group.schema, columns) if is_table else group.schema | columns
-            if other == key and joined is not None:
+            if joined is not None:
                 group.schema = joined
                 group.constant &= file.constant
                 group.members.append(file)

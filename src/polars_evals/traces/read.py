@@ -56,10 +56,9 @@ def record_frames(
     *,
     kept: Sequence[str] = (),
 ) -> Iterator[pl.DataFrame]:
-    """Read a file's records, in frames of some megabytes.
+    """Read a file's records, in frames of some megabytes; a line that is not valid UTF-8 is null.
 
-    A line that is not valid UTF-8 is null. Records that `unpack` makes of one have its number; what they
-    should keep of it stands under `KEPT`.
+    Records that `unpack` makes of one have its number; what they should keep of it stands under `KEPT`.
     """
     around: Record = {}
     if file.kind == "lines":

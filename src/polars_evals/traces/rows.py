@@ -239,11 +239,7 @@ def choose_rows(
     may_repeat: bool,
     apart: bool,
 ) -> pl.LazyFrame:
-    """Keep the rows that were asked for, and those that are broken.
-
-    With `may_repeat`, a span may stand there twice, as where exports overlap: the last one counts. With
-    `apart`, what two files say of one trace is two rows.
-    """
+    """Keep the rows that were asked for, and broken ones; of a span that `may_repeat`, the last."""
     if rows == "all":
         return frame
     if rows == "outputs":
@@ -253,7 +249,7 @@ def choose_rows(
     if not group.platform.spans:
         return frame
     if group.platform.requests:
-        frame = _with_requests(frame, kept)
+        frame = _with_requests(frame)
     file = [OF_FILE] if apart else []
     if rows != "spans":
         return _answer_of_each_trace(frame, kept, [_TRACE, *file], may_repeat=may_repeat)
@@ -274,7 +270,7 @@ def _once(spans: pl.LazyFrame, trace: Sequence[str]) -> pl.LazyFrame:
     )
 
 
-def _with_requests(frame: pl.LazyFrame, kept: Sequence[str]) -> pl.LazyFrame:
+def _with_requests(frame: pl.LazyFrame) -> pl.LazyFrame:
     """Give each result what its request says; a request without a result stays.
 
     Requests have no parent. Results of several models may have the same names, so each is a trace of its own.
@@ -301,13 +297,11 @@ def _answer_of_each_trace(
     frame: pl.LazyFrame, kept: Sequence[str], trace: Sequence[str], *, may_repeat: bool
 ) -> pl.LazyFrame:
     """Make each trace one row: its root where that has an answer, else its last model call."""
-    is_root = pl.col(PARENT).is_null()
-    is_call = pl.col("kind") == "llm"
-    helps = pl.col("kind").is_in(_HELPING).fill_null(False)
+    is_root, calls, helps = pl.col(PARENT).is_null(), _is_kind("llm"), _is_kind(*_HELPING)
     # A question that nobody answered is a row too, without an output.
     asks = pl.col("input").is_not_null() & ~helps
     rank = (
-        pl.when(pl.col("kind").is_in([SCORER, EVALUATION]).fill_null(False))
+        pl.when(_is_kind(SCORER, EVALUATION))
         .then(0)
         .when(~is_answer())
         .then(asks.cast(pl.Int64))
@@ -315,7 +309,7 @@ def _answer_of_each_trace(
         .then(2)
         .when(is_root)
         .then(5)
-        .when(is_call.fill_null(False))
+        .when(calls)
         .then(4)
         .otherwise(3)
     )
@@ -336,9 +330,6 @@ def _answer_of_each_trace(
     def latest(name: str, where: pl.Expr) -> pl.Expr:
         return _held(name, where).last()
 
-    evaluates = (pl.col("kind") == EVALUATION).fill_null(False).any()
-    calls = is_call.fill_null(False)
-    retrieves = (pl.col("kind") == "retriever").fill_null(False)
     anywhere = pl.lit(True)
     found = {
         **{
@@ -360,20 +351,27 @@ def _answer_of_each_trace(
         **{name: _total(name, calls, picked(name)) for name in ("input_tokens", "output_tokens", "cost")},
         CALLS: _joined(_held(CALLS, calls), picked(CALLS)),
         CONTEXTS: _joined(
-            _held(CONTEXTS, retrieves),
+            _held(CONTEXTS, _is_kind("retriever")),
             _joined(_held(CONTEXTS, ~calls & ~is_root), picked(CONTEXTS)),
         ),
+        _PICK: pl.col(_PICK).max(),
+        _EVALUATES: _is_kind(EVALUATION).any(),
+        "@row": pl.col("@row").min(),
     }
     return (
         # Sorted once, for all: within a group the order stays.
         spans.sort("ts", "@row", nulls_last=True)
         .with_columns(pl.col(_PICK).rank("ordinal").alias(_ORDER))
         .group_by(trace)
-        .agg(**found, **{_PICK: pl.col(_PICK).max(), "@row": pl.col("@row").min(), _EVALUATES: evaluates})
+        .agg(**found)
         .filter(pl.col(_PICK) >= 2**58, ~pl.col(_EVALUATES))
         .sort("@row")
         .drop(_TRACE, _PICK, _EVALUATES, "@row")
     )
+
+
+def _is_kind(*kinds: str) -> pl.Expr:
+    return pl.col("kind").is_in(kinds).fill_null(False)
 
 
 def _held(name: str, where: pl.Expr) -> pl.Expr:

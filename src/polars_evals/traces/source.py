@@ -85,10 +85,7 @@ def as_time(field: Field) -> pl.Expr | None:
 
 
 def text_as_time(texts: pl.Expr) -> pl.Expr:
-    """Read texts as UTC times: ISO 8601, or numbers since 1970, each row by itself.
-
-    ISO 8601 has a `T` or a space, any fraction, and `Z`, an offset or (UTC) nothing.
-    """
+    """Read ISO 8601 (`T` or a space, any fraction, `Z`, an offset or none) or numbers since 1970 as UTC."""
     return elementwise("scan_traces", {"ts": texts}, _texts_as_times, TIME)
 
 
@@ -122,10 +119,7 @@ def _texts_as_times(batch: Sequence[pl.Series]) -> pl.Series:
 
 
 def _epoch(number: pl.Expr) -> pl.Expr:
-    """Take a count since 1970 for seconds, milli-, micro- or nanoseconds by its size.
-
-    The bounds lie a factor of a thousand apart, so that every time from 1973 to 5138 has one reading.
-    """
+    """Take a count since 1970 for seconds, milli-, micro- or nanoseconds by its size, from 1973 to 5138."""
     microseconds = (
         pl.when(number.abs() < 1e11)
         .then(number * 1_000_000)
@@ -305,10 +299,7 @@ class Stream(Group):
         return self._with_folders(register_io_source(source, schema=schema))
 
     def records(self, *, at_once: int = BATCH_BYTES, passed: Container[str] = ()) -> Iterator[pl.DataFrame]:
-        """Read the records of the files; those of small files come together, up to some bytes.
-
-        Of a file that is in `passed` by then, no more is read.
-        """
+        """Read the records, those of small files together; of a file in `passed`, no more is read."""
         held, size = list[pl.DataFrame](), 0
         unpack = self.platform.unpack if self.unpacks else None
         for member in self.members:
