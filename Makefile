@@ -137,7 +137,7 @@ test-targets:
 
 # The edit metrics on a hundred thousand random pairs each, equal to RapidFuzz to the last bit.
 fuzz-edit: setup
-	EVALS_PAIRS=100000 $(BIN)/python -m pytest tests/metrics/test_edit_variants.py -k random_pairs
+	EVALS_PAIRS=100000 $(BIN)/python -m pytest tests/metrics/test_edit.py tests/metrics/test_edit_variants.py -k random_pairs
 
 # How often verdicts are wrong and what they find, over a thousand data sets for each promise; writes docs/simulated.md.
 simulate: setup

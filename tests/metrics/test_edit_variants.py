@@ -1,6 +1,5 @@
 """The other edit metrics: RapidFuzz is the oracle, one row at a time."""
 
-import os
 import random
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
@@ -13,10 +12,7 @@ from hypothesis import strategies as st
 from rapidfuzz import distance
 
 import polars_evals as pe
-from tests.metrics.test_edit import random_pairs
-
-# How many random pairs a metric is compared on: `make fuzz-edit` has more time.
-PAIRS_COMPARED = int(os.environ.get("EVALS_PAIRS", "5000"))
+from tests.metrics.test_edit import PAIRS_COMPARED, random_pairs
 
 DISTANCES = {
     "damerau_levenshtein": distance.DamerauLevenshtein,
