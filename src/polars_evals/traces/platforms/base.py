@@ -159,7 +159,7 @@ def held(record: Any, name: str) -> Record:
     return value if isinstance(value, dict) else {}
 
 
-def listed(record: Any, name: str) -> list[Record]:
+def objects(record: Any, name: str) -> list[Record]:
     """Return the objects of the list that a record holds under a name."""
     value = record.get(name) if isinstance(record, dict) else None
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []

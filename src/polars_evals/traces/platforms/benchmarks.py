@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from polars_evals.traces.platforms.base import Record, calling, held, layout, listed, numbers_of, read_object
+from polars_evals.traces.platforms.base import Record, calling, held, layout, numbers_of, objects, read_object
 
 
 @layout("""
@@ -73,11 +73,11 @@ def _helm(record: Record, around: Record) -> Iterator[Record]:
     instance = held(record, "instance")
     right = [
         held(reference, "output").get("text")
-        for reference in listed(instance, "references")
+        for reference in objects(instance, "references")
         if "correct" in (reference.get("tags") or []) and isinstance(reference.get("output"), dict)
     ]
     request, result = held(record, "request"), held(record, "result")
-    completion = (listed(result, "completions") or [{}])[0]
+    completion = (objects(result, "completions") or [{}])[0]
     said, mapping = completion.get("text"), held(record, "output_mapping")
     if isinstance(said, str):
         said = mapping.get(said.strip(), said)
@@ -178,7 +178,7 @@ def _bfcl(record: Record, around: Record) -> Iterator[Record]:
     said = record.get("result")
     calls = [
         {"name": name, "arguments": arguments}
-        for call in listed(record, "result")
+        for call in objects(record, "result")
         for name, arguments in call.items()
     ]
     parts = _parts(around.get("file", ""))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from polars_evals.traces.platforms.base import Record, held, layout, listed, opened
+from polars_evals.traces.platforms.base import Record, held, layout, objects, opened
 
 # How `samples_df` writes the messages of an input.
 _TURN = re.compile(r"(?:^|\n)(system|user|assistant|tool):\n")
@@ -30,7 +30,7 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
     about = {f"eval_{name.split('_')[-1]}": evaluated.get(name) for name in known}
     output = record.get("output")
     usage = opened(record.get("model_usage"))
-    counted = listed({"": list(usage.values())}, "") if isinstance(usage, dict) else []
+    counted = objects({"": list(usage.values())}, "") if isinstance(usage, dict) else []
     tokens = {
         name: sum(each.get(name) or 0 for each in counted) if counted else None
         for name in ("input_tokens", "output_tokens")
@@ -39,7 +39,7 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
         output = None
     calls = [
         message
-        for message in listed(record, "messages")
+        for message in objects(record, "messages")
         if message.get("role") == "assistant" and message.get("tool_calls")
     ]
     task = evaluated.get("task") or record.get("task_name")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from polars_evals.traces.platforms.base import Record, calling, held, layout, listed, opened
+from polars_evals.traces.platforms.base import Record, calling, held, layout, objects, opened
 
 
 def _either(name: str) -> tuple[str, str]:
@@ -40,7 +40,7 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
     """Take a trace of the API apart: the trace itself is the root of its observations."""
     if isinstance(record.get("trace"), dict):
         # The download of the UI: values are JSON texts, and only the outer observations have theirs.
-        opened = [_decoded(each) for each in listed(record, "observations")]
+        opened = [_decoded(each) for each in objects(record, "observations")]
         record = _decoded(record["trace"]) | {"observations": opened}
     if "traceId" in record or "trace_id" in record:
         yield record
@@ -48,7 +48,7 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
     trace = record.get("id")
     about = {key: value for key, value in record.items() if key != "observations"}
     yield about | {"traceId": trace, "parentObservationId": None, "startTime": record.get("timestamp")}
-    for observation in listed(record, "observations"):
+    for observation in objects(record, "observations"):
         parent = observation.get("parentObservationId") or trace
         yield observation | {"traceId": trace, "parentObservationId": parent}
 

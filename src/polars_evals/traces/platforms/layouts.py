@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from polars_evals.traces.platforms.base import Record, as_number, calling, held, layout, listed, numbers_of
+from polars_evals.traces.platforms.base import Record, as_number, calling, held, layout, numbers_of, objects
 
 # A table with our own names. Texts are taken as they are.
 GENERIC = layout("""
@@ -133,7 +133,7 @@ def _deepeval(record: Record, around: Record) -> Iterator[Record]:
     """Bring `actualOutput` of saved runs and `actual_output` of data sets to one spelling."""
     called = [
         {"name": call.get("name"), "arguments": call.get("inputParameters", call.get("input_parameters"))}
-        for call in listed(record, "toolsCalled" if "toolsCalled" in record else "tools_called")
+        for call in objects(record, "toolsCalled" if "toolsCalled" in record else "tools_called")
     ]
     found = record.get("retrieval_context", record.get("retrievalContext"))
     yield record | {
@@ -161,7 +161,7 @@ def _deepeval_traces(record: Record, around: Record) -> Iterator[Record]:
     trace = record.get("uuid")
     yield {key: value for key, value in record.items() if key not in _SPANS} | {"trace": trace}
     for name in _SPANS:
-        for span in listed(record, name):
+        for span in objects(record, name):
             yield {"trace": trace, "parent": span.get("parentUuid") or trace} | span
 
 
@@ -270,7 +270,7 @@ def _pydantic_evals(record: Record, around: Record) -> Iterator[Record]:
 
 
 def _said(content: Any) -> str | None:
-    parts = listed(content, "parts")
+    parts = objects(content, "parts")
     return "".join(part["text"] for part in parts if part.get("text") and not part.get("thought")) or None
 
 
@@ -282,10 +282,10 @@ def _said(content: Any) -> str | None:
 """).unpacked_by
 def _adk(record: Record, around: Record) -> Iterator[Record]:
     """Read a case of an ADK evaluation: its last invocation is the answer."""
-    turns = listed(record, "eval_metric_result_per_invocation")
+    turns = objects(record, "eval_metric_result_per_invocation")
     last = turns[-1] if turns else {}
     actual, wanted = held(last, "actual_invocation"), held(last, "expected_invocation")
-    results = listed(record, "overall_eval_metric_results")
+    results = objects(record, "overall_eval_metric_results")
     yield {
         "item": f"{record.get('eval_set_id')}/{record.get('eval_id')}",
         "session": record.get("session_id"),
@@ -313,7 +313,7 @@ def _adk(record: Record, around: Record) -> Iterator[Record]:
 ).unpacked_by
 def _openai_agents(record: Record, around: Record) -> Iterator[Record]:
     """Take what the exporter of the Agents SDK sends at once apart."""
-    yield from listed(record, "data") or [record]
+    yield from objects(record, "data") or [record]
 
 
 _CLOUD_BATCH = layout("""

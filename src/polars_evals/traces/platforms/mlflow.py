@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from polars_evals.traces.platforms.base import BrokenRecordError, Record, first, held, layout, listed, opened
+from polars_evals.traces.platforms.base import BrokenRecordError, Record, first, held, layout, objects, opened
 
 
 def _read(value: Any) -> Any:
@@ -50,7 +50,7 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
         "state": first(about, "state", "status"),
         "request_time": first(about, "request_time", "timestamp_ms"),
     }
-    spans = listed({"spans": _read(data.get("spans") or record.get("spans"))}, "spans")
+    spans = objects({"spans": _read(data.get("spans") or record.get("spans"))}, "spans")
     if not spans:
         yield identity | {
             "input": opened(first(about | data, "request", "request_preview"), '"'),
@@ -71,7 +71,7 @@ def _parent(span: Mapping[str, Any]) -> Any:
 def _span(span: Mapping[str, Any], identity: Mapping[str, Any], *, is_root: bool) -> Record:
     usage = _attribute(span, "mlflow.chat.tokenUsage")
     status = held(span, "status") or {"code": span.get("status_code"), "message": span.get("status_message")}
-    failures = [held(event, "attributes").get("exception.message") for event in listed(span, "events")]
+    failures = [held(event, "attributes").get("exception.message") for event in objects(span, "events")]
     kind = _attribute(span, "mlflow.spanType")
     outputs = _attribute(span, "mlflow.spanOutputs")
     said = identity["metadata"].get("mlflow.traceOutputs")
@@ -95,7 +95,7 @@ def _span(span: Mapping[str, Any], identity: Mapping[str, Any], *, is_root: bool
 
 
 def _newest_last(found: Any) -> list[dict[str, Any]]:
-    valid = [entry for entry in listed({"": found}, "") if entry.get("valid") is not False]
+    valid = [entry for entry in objects({"": found}, "") if entry.get("valid") is not False]
     return sorted(valid, key=lambda entry: str(first(entry, "create_time", "create_time_ms") or ""))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from polars_evals.traces.platforms.base import Record, held, layout, listed, opened
+from polars_evals.traces.platforms.base import Record, held, layout, objects, opened
 
 
 def _attribute(name: str) -> Iterator[str]:
@@ -29,7 +29,7 @@ def _value(found: Any) -> Any:
 def _attributes(found: Any) -> dict[str, Any]:
     if isinstance(found, dict):
         return found
-    pairs = listed({"": found}, "")
+    pairs = objects({"": found}, "")
     return {pair["key"]: _value(pair.get("value")) for pair in pairs if "key" in pair}
 
 
@@ -53,7 +53,7 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
 
 
 def _list(record: Record, *names: str) -> list[Record]:
-    return next((listed(record, name) for name in names if isinstance(record.get(name), list)), [])
+    return next((objects(record, name) for name in names if isinstance(record.get(name), list)), [])
 
 
 # The events that hold a message each, in the conventions of 2024 and 2025.

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from itertools import pairwise
 from typing import Any
 
-from polars_evals.traces.platforms.base import Record, as_number, held, layout, listed, number
+from polars_evals.traces.platforms.base import Record, as_number, held, layout, number, objects
 
 # The kinds of assertion whose value is a text to compare with, not code or a rubric.
 _REFERENCES = (
@@ -107,10 +107,10 @@ def _expected(record: Record, test: Record) -> Any:
     """Take the value of the first assertion that compares texts, with its variables filled in."""
     graded = [
         (assertion.get("type"), held(part, "metadata").get("renderedAssertionValue", assertion.get("value")))
-        for part in listed(held(record, "gradingResult"), "componentResults")
+        for part in objects(held(record, "gradingResult"), "componentResults")
         if (assertion := held(part, "assertion"))
     ]
-    asserted = [(one.get("type"), one.get("value")) for one in listed(test, "assert")]
+    asserted = [(one.get("type"), one.get("value")) for one in objects(test, "assert")]
     known = [(kind, value) for kind, value in [*graded, *asserted] if kind in _REFERENCES]
     return min(known, key=lambda one: _REFERENCES.index(one[0]), default=(None, None))[1]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from polars_evals.traces.platforms.base import EVALUATION, SCORER, Record, held, layout, listed
+from polars_evals.traces.platforms.base import EVALUATION, SCORER, Record, held, layout, objects
 
 # What examples call the question, and the answer that they want.
 ASKED = ("messages", "question", "input", "prompt", "query")
@@ -27,21 +27,21 @@ def _weave(record: Record, around: Record) -> Iterator[Record]:
     inputs = {key: value for key, value in given.items() if key not in ("self", "_keys")}
     model = inputs.get("model")
     # An object of Weave, such as a model of one's own, stands as a reference with its version.
-    objects = [text for text in (model, given.get("self")) if isinstance(text, str) and "/object/" in text]
-    versions = [text.partition("/object/")[2] for text in objects if "/attr/" not in text]
+    paths = [text for text in (model, given.get("self")) if isinstance(text, str) and "/object/" in text]
+    versions = [text.partition("/object/")[2] for text in paths if "/attr/" not in text]
     name = str(record.get("op_name") or "").rpartition("/op/")[2].partition(":")[0]
     kind = "llm" if any(word in name.lower() for word in _WEAVE_MODELS) else "chain"
     costs = [costs for costs in (weave.get("costs") or {}).values() if isinstance(costs, dict)]
     call = record | {
         "inputs": inputs if given else record.get("inputs"),
-        "model": model if isinstance(model, str) and model not in objects else used,
+        "model": model if isinstance(model, str) and model not in paths else used,
         "model_version": versions[0] if versions else None,
         "usage": counted,
         "kind": kind,
         "latency": weave.get("latency_ms"),
         "scores": {
             str(entry["feedback_type"]).rsplit(".", 1)[-1]: payload.get("output", payload.get("value"))
-            for entry in listed(weave, "feedback") or listed(record, "feedback")
+            for entry in objects(weave, "feedback") or objects(record, "feedback")
             if entry.get("feedback_type") and (payload := held(entry, "payload"))
         },
         "cost": sum(cost.get(f"{side}_tokens_total_cost") or 0 for cost in costs for side in _SIDES)
