@@ -47,6 +47,8 @@ EXCEPTIONS = {
     # Vectors of GCC and Clang are its subject. Only their source files include it; CMakeLists.txt leaves them
     # out for other compilers, and it shares no function with other files, not even those of the header.
     "edit/levenshtein/vector.hpp": {"attributes", "built-in functions", "assembly", "headers"},
+    # A kernel for AVX-512 alone, which avx512.cpp includes: its instructions are its subject.
+    "edit/levenshtein/superblocks.hpp": {"built-in functions", "assembly"},
     # Handlers of signals are its subject; Windows has none that could be stood before.
     "core/signals.hpp": {"signals of POSIX", "systems"},
     # What it does at Ctrl-C: Windows has no handler of ours.
